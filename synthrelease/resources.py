@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 
 def library(module: str, name: str, what: str, extra: str) -> ModuleType:
-    """Import a module of an optional library and return the module. Raises InputError if the library is not installed; the
-    message names the extra of this package that installs it."""
+    """Import a module of an optional library and return the module. Raises InputError if the module cannot be imported; the
+    message names the extra of this package that installs the library.
+    """
     try:
         return import_module(module)
     except ImportError:
@@ -49,8 +50,8 @@ Kind = TypeVar("Kind")
 
 
 class Kinds(Mapping[str, type[Kind]]):
-    """A mapping from names to classes. A class is imported when it is first looked up. Iterating over the names imports
-    nothing.
+    """A mapping from names to classes, such as "privbayes" to `PrivBayes`. A class is imported when it is first looked up.
+    Iterating yields the names of this program's own classes, and imports nothing.
 
     Parameters
     ----------
@@ -83,8 +84,8 @@ class Kinds(Mapping[str, type[Kind]]):
 
 
 def at_first_use(package: str, names: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
-    """Return a `__getattr__` function for a package. The function imports a module of the package when one of the module's
-    names is first used.
+    """Return a `__getattr__` function for a package. With this function, a module of the package is imported when one of
+    its names is first used.
 
     Parameters
     ----------
@@ -217,7 +218,8 @@ def release_number(version: str) -> tuple[int, int, int] | None:
 
 
 def is_first_or_before(version: str) -> bool:
-    """Return whether a text is the number of the first published version or of an earlier version. Return False if the text is
-    not a version number."""
+    """Return whether a text is the number of the first published version or of an earlier version. The number must have
+    exactly three parts, as in "0.14.1"; return False for any other text.
+    """
     number = release_number(version)
     return number is not None and number <= FIRST and ".".join(map(str, number)) == version

@@ -137,16 +137,17 @@ def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
     rho, tests = _spent(parts)
     if tests > cap.tests or rho > cap.rho_left:
         raise BudgetError(
-            f"Refused: the release would cost rho = {decimal_text(rho)} and epsilon = {decimal_text(tests)}. After the scout, "
-            f"the cap of epsilon = {decimal_text(cap.epsilon)} leaves only rho = {decimal_text(cap.rho_left)}, and epsilon = "
-            f"{decimal_text(cap.tests)} for tests and criterion values. No data were read and no budget was spent."
+            "Refused: the release does not fit into the cap of scout and release. Its parts with Gaussian noise would cost rho "
+            f"= {decimal_text(rho)}, and its other parts epsilon = {decimal_text(tests)}. The cap leaves only rho = "
+            f"{decimal_text(cap.rho_left)} and epsilon = {decimal_text(cap.tests)} for them. Choose smaller budgets in the "
+            "configuration and the acceptance file. No data were read and no budget was spent."
         )
     return capped(name, cap.epsilon, cap.delta, (*cap.charges, *parts))
 
 
 def capped(name: str, epsilon: Fraction, delta: Fraction, parts: tuple[Charge, ...]) -> Charge:
-    """Return a node of the charge tree whose cost is the cap on all its parts. Raises BudgetError if the parts exceed the
-    cap.
+    """Return the charge of several parts under a cap. The charge costs the whole cap, even if its parts cost less. Raises
+    BudgetError if the parts cost more.
     """
     rho, tests = _spent([part for part in parts if part.name != UNKNOWN])
     left = delta - sum((part.delta for part in parts if part.name == UNKNOWN), Fraction(0))
@@ -172,8 +173,8 @@ def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
 
 
 def text_threshold(rho: Fraction) -> tuple[int, Fraction]:
-    """Return the smallest noisy count at which a string is published, for a column without a public list of strings. The counts
-    of the column cost `rho`.
+    """Return the smallest noisy count at which a string is published, for a column whose strings no codebook lists. The
+    counts of the column cost `rho`.
 
     The second result is an upper bound on the probability that a string that only one row has reaches this threshold. The
     threshold is 7 standard deviations, rounded up, plus 2.

@@ -62,7 +62,7 @@ def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
         exponent = re.search(r"[eE]([+-]?[0-9]+)$", text)
         # a fraction of '1e999999999' would be computed to its last digit
         if len(text) > 3 * _MOST_DIGITS or (exponent and (len(exponent[1]) > 5 or abs(int(exponent[1])) > _MOST_DIGITS)):
-            raise Unexpected(f"The number has more than {_MOST_DIGITS} digits, or an exponent that is too large")
+            raise Unexpected(f"The number has too many digits, or an exponent beyond {_MOST_DIGITS}. Write fewer digits")
         try:
             value = Fraction(text)
         except (ValueError, ZeroDivisionError):
@@ -363,7 +363,7 @@ class RowsRule:
 def check_stated(rule: RowsRule, n_file: int) -> None:
     """Raise InputError if a stated number of rows exceeds the number of rows in the file, which is public."""
     if rule.stated is not None and rule.stated > n_file:
-        raise InputError(f"The file has {n_file} rows, but [input] rows requires at least {rule.stated}.")
+        raise InputError(f"The file has {n_file:,} rows, but [input] rows requires at least {rule.stated:,}.")
 
 
 NOT_COVERED = "whether a record is complete, in range and plausible is not protected"

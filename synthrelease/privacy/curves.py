@@ -4,7 +4,7 @@ A mechanism has the curve r if, for every order a > 1 and all neighbours, the Re
 distributions is at most r(a) (Mironov 2017). Curves add under adaptive composition, and post-processing is free. All curves in
 this module have the form
 
-    r(a) = rho a + constant + log_mean / (a - 1):
+    r(a) = rho a + constant + log_mean / (a - 1).
 
 If only the coefficient rho is above 0, the curve is zero-concentrated differential privacy (Bun & Steinke 2016). The other two
 coefficients come from a selection (`selected`). Irrational numbers are computed with 50 digits and rounded up, so that no cost
@@ -137,7 +137,7 @@ class RenyiCurve:
 
         Raises
         ------
-        ValueError : when delta is not between 0 and 1.
+        ValueError : if delta is not between 0 and 1.
         """
         if not 0 < delta < 1:
             raise ValueError("a Renyi curve yields (epsilon, delta) only for a delta above 0 and below 1")
@@ -305,7 +305,7 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
 
     Raises
     ------
-    ValueError : when delta is not between 0 and 1.
+    ValueError : if delta is not between 0 and 1.
     """
     if not 0 < delta < 1:
         raise ValueError("a Gaussian guarantee yields (epsilon, delta) only for a delta above 0 and below 1")

@@ -67,7 +67,6 @@ class Geometric:
 class HalfGaussian:
     """A half Gaussian distribution on integers: Pr[X = i] is proportional to exp(-rate i^2), for i = 0, 1, 2, ...
 
-
     Attributes
     ----------
     rate : the rate in the exponent, an exact number above 0.

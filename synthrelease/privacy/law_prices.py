@@ -4,7 +4,7 @@ certified price).
 For epsilon-DP rounds, let E = e^epsilon, and let q_k = Pr[K = k] for the hidden number of rounds K. The cost of the selection
 is the larger of
 
-    epsilon + sup ln(g(A) / g(E A))    and    sup ln(f(1 - A) / f(1 - E A)),    0 < A <= 1 / (1 + E),
+    epsilon + sup ln(g(A) / g(E A))    and    sup ln(f(1 - A) / f(1 - E A)),    0 < A <= 1 / (1 + E).
 
 Here f(x) = sum q_k x^k and g(A) = (1 - f(1 - A)) / A (theory 2b.1, price; theory 2b.5, where both ratios are largest). With the
 odds v = E A / (1 - E A), 0 < v <= E,

@@ -88,15 +88,15 @@ UNSPENT = "No private data were read and nothing was charged."
 
 
 def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
-    """Raise BudgetError if a multi-year plan cannot be recorded, because the ledger already has a plan or another entry, or
-    because the plan costs more than a limit of the ledger.
+    """Raise BudgetError if a multi-year plan cannot be recorded: the ledger already has a plan or another entry, the plan
+    gives a person no guarantee, or the plan costs more than a limit of the ledger.
     """
     if statement.horizon is not None:
         raise BudgetError(f"Refused: {path} already contains a multi-year plan, which cannot be changed.")
     if statement.entries:
         raise BudgetError(
             f"Refused: {path} already has entries. A multi-year plan limits the cost of all releases together, so it must be "
-            "recorded before the first release. Open a new ledger for the series."
+            "recorded before any other entry. Open a new ledger for the series."
         )
     promise = horizon.promise
     if promise is None:
@@ -154,13 +154,15 @@ def check_year(path: Path, statement: Statement, release: YearOfSeries | None, e
         why = f"contains no release for {year} to replace" if not done else f"already contains two releases for {year}"
         raise BudgetError(f"Refused: {path} {why} ([series] again). {UNSPENT}")
     if release.again and len(again) >= plan.fallbacks:
-        allowed = so_many(plan.fallbacks, "second release")
-        raise BudgetError(f"Refused: the plan allows only {allowed}, and no second release is left. {UNSPENT}")
+        allowed = f"only {so_many(plan.fallbacks, 'second release')}, and none is left" if again else "no second release"
+        raise BudgetError(f"Refused: the plan in {path} allows {allowed}. {UNSPENT}")
     if done and not release.again:
-        raise BudgetError(
-            f"Refused: {path} already contains a release for {year}. If that release published nothing, a second release may "
-            f"replace it ([series] again = true). The plan allows {so_many(plan.fallbacks, 'second release')}. {UNSPENT}"
-        )
+        left = max(0, plan.fallbacks - len(again)) if len(done) == 1 else 0
+        advice = f"The plan allows no further release for {year}."
+        if left:
+            more = so_many(left, "more second release")
+            advice = f"If that release published nothing, set [series] again = true. The plan allows {more}."
+        raise BudgetError(f"Refused: {path} already contains a release for {year}. {advice} {UNSPENT}")
     if not (epsilon <= plan.most(year, release.again) and delta <= plan.delta):
         raise BudgetError(
             f"Refused: {'the second' if release.again else 'this'} release for {year} would cost epsilon = {shown(epsilon)} "
@@ -216,7 +218,8 @@ class Ledger:
 
         Raises
         ------
-        LedgerError : if the file is not a complete and unchanged ledger.
+        LedgerError : if the file is not a complete and unchanged ledger, or not the expected one (`dataset`,
+            `expect_head`).
         """
         with connected(self.path, writable=False) as database:
             head = read_head(self.path)  # this comes before the entries are read, because other processes may add entries
@@ -235,8 +238,8 @@ class Ledger:
         BudgetError : if the sum would exceed a limit; if the charge is a Renyi curve; if the release does not fit a plan over
             years, a split or a scout; or if an earlier release published its exact number of rows on another domain. In these
             cases nothing was charged.
-        LedgerError : if the ledger is unreliable, or the charge could not be confirmed on the disk. The charge then counts as
-            spent.
+        LedgerError : if the ledger is unreliable, or if the charge could not be confirmed on the disk. In the second case
+            the charge counts as spent.
         """
         return self._written(lambda statement: self._charged(statement, charge, purpose, run))
 
@@ -284,8 +287,7 @@ class Ledger:
         Raises
         ------
         BudgetError : if the register is already split, or the ledger has a multi-year plan. Nothing was written.
-        LedgerError : when the ledger is unreliable, or the entry could not be confirmed on the disk.
-
+        LedgerError : if the ledger is unreliable, or the entry could not be confirmed on the disk.
         """
 
         def noted(statement: Statement) -> Statement:
@@ -301,7 +303,7 @@ class Ledger:
         Raises
         ------
         BudgetError : if the ledger already has a plan or another entry, or the plan exceeds a limit. Nothing was written.
-        LedgerError : when the ledger is unreliable, or the entry could not be confirmed on the disk.
+        LedgerError : if the ledger is unreliable, or the entry could not be confirmed on the disk.
         """
 
         def noted(statement: Statement) -> Statement:
@@ -312,7 +314,9 @@ class Ledger:
         return self._written(noted)
 
     def _written(self, with_entry: Callable[[Statement], Statement]) -> Statement:
-        """Add an entry to the ledger in one transaction, and return the ledger's content after the entry is on the disk."""
+        """Add an entry to the ledger in one transaction. Return the new content of the ledger, once the entry is on the
+        disk. `with_entry` maps the old content to the new content.
+        """
         with connected(self.path, writable=True) as database:
             database.execute("BEGIN IMMEDIATE")
             statement = with_entry(self._accepted(read_entries(self.path, database), read_head(self.path)))
@@ -337,15 +341,16 @@ class Ledger:
         raise refusal(self.path, f"The charge could not be confirmed on the disk ({reason})", advice)
 
     def _accepted(self, statement: Statement, head: Head) -> Statement:
-        """Check the dataset, the charge in the head file and the charge in the logbook, and return the statement. Raises
-        LedgerError.
+        """Return the statement unchanged if it is about the expected dataset and contains the charges that the head file
+        and the logbook name. Otherwise raise LedgerError.
         """
         if self.dataset is not None and statement.dataset != self.dataset:
             problem = f"This is the ledger of {statement.dataset!r}, not of {self.dataset!r}"
             raise refusal(self.path, problem, "Name the ledger of your dataset")
         if not statement.holds(head):
             entries = so_many(len(statement.entries), "charge")
-            problem = f"The ledger has {entries}, but not charge {head.number} of the head file. It is an old or changed copy"
+            problem = f"The ledger has {entries}, but not the charge {head.number} that the head file records"
+            problem += ". The ledger is an old or changed copy"
             raise refusal(self.path, problem, restore(self.path))
         if self.expect_head is not None and not statement.knows(self.expect_head):
             advice = f"Give at least 16 digits. If the digits are right, this ledger is an old copy. {restore(self.path)}"
@@ -359,7 +364,11 @@ class Ledger:
         if run.piece is None and run.split is None:
             return
         if statement.split is None or statement.split != run.split or not 1 <= (run.piece or 0) <= run.split.pieces:
-            raise BudgetError(f"Refused: {self.path} does not record the piece of the register in [split]. {UNSPENT}")
+            raise BudgetError(
+                f"Refused: {self.path} does not record the piece of the register that [split] names. The ledger has no split, "
+                f"or a split with another number of pieces, another key or other record numbers. {UNSPENT} Name the ledger "
+                "that records this split, or correct [split]."
+            )
 
     def _check_domain(self, statement: Statement, domain: str | None) -> None:
         """Raise BudgetError if an earlier release published its exact number of rows on another domain."""
@@ -392,8 +401,8 @@ class Ledger:
 
 
 def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
-    """Return the number of the ledger entry of the scout that a release follows. The scout must have this cap and the same
-    persons, and no release after this scout may have been charged yet.
+    """Return the number of the ledger entry of the scout that a release follows. The scout's notes must equal `promised`
+    (the cap, and the column that identifies persons), and no release may have been charged after this scout.
 
     Raises BudgetError if there is no such entry, because costs add up only for the same neighbours (theory 1.5, domain).
     """
@@ -403,7 +412,7 @@ def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
         raise BudgetError(
             f"Refused: {path} does not contain the scout that [scout] describes. The scout must have the same cap, must have "
             "the same rows or persons as [unit] key, and must not have been followed by a release. Name the ledger of the "
-            f"scout. For a second release after a scout, delete [scout]. This release costs its whole epsilon. {UNSPENT}"
+            f"scout. For a second release after a scout, delete [scout]; this release then costs its whole epsilon. {UNSPENT}"
         )
     return scouts[0]
 

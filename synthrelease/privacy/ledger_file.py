@@ -257,12 +257,12 @@ class Statement:
 
     @property
     def epsilons(self) -> Spent:
-        """Return the epsilon charged so far to each piece of the register."""
+        """Return the epsilon charged so far, to all rows and to each piece of the register."""
         return Spent.of((entry.notes.piece, entry.epsilon) for entry in self.entries)
 
     @property
     def deltas(self) -> Spent:
-        """Return the delta charged so far to each piece of the register."""
+        """Return the delta charged so far, to all rows and to each piece of the register."""
         return Spent.of((entry.notes.piece, entry.delta) for entry in self.entries)
 
     @property
@@ -399,8 +399,8 @@ def line(name: str, text: str, longest: int) -> str:
 
 
 def printable(text: str, longest: int) -> str:
-    """Return a title in a form that `line` accepts: unprintable characters become spaces, and a long title is cut. The
-    result may be "".
+    """Return a title in the form that `line` accepts: unprintable characters become spaces, and a long title is cut. The
+    result is "" if nothing printable remains.
     """
     return "".join(character if character.isprintable() else " " for character in text).strip()[:longest].strip()
 
@@ -443,7 +443,7 @@ def head_path(ledger: Path) -> Path:
 
 
 def read_head(ledger: Path) -> Head:
-    """Read the head file of a ledger. Raises LedgerError if the file is missing or cannot be read."""
+    """Read the head file of a ledger. Raises LedgerError if the file is missing, cannot be read or is not a head file."""
     path = head_path(ledger)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -523,7 +523,9 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
 
 
 def check_free(path: Path) -> None:
-    """Raise OutputError if a ledger or remains of a ledger exist at `path`, or its folder does not exist."""
+    """Raise OutputError if a new ledger at `path` would meet a ledger or the remains of one, or if the folder does not
+    exist. A head file without charges is allowed.
+    """
     if not os.path.isdir(path.parent):
         raise OutputError(f"Cannot create the ledger {path}, because the folder {path.parent} does not exist.")
     for name in (path, *_companions(path)):
@@ -707,7 +709,7 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
         raise refusal(path, "This is not a ledger of synthrelease", "Correct the name, or open a new ledger with another name")
     if version not in (FORMAT, BEFORE):
         advice = "Use the version that wrote it, or open a new ledger with the remaining budget as its limit"
-        problem = f"The ledger has format {version}. This version of synthrelease reads the formats {BEFORE} and {FORMAT}"
+        problem = f"The ledger has format {version}. This version of synthrelease reads the formats {FORMAT} and {BEFORE}"
         raise refusal(path, problem, advice)
     if database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(TABLES.items()):
         raise refusal(path, "The tables are not those of a ledger", restore(path))  # before reading: a view may never end

@@ -56,7 +56,7 @@ def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
     spent : whether the budget is already reserved; the message states this.
     """
     if not delta * n <= Fraction(1, 10):
-        rows = f"the {n} rows" if n > 1 else "the number of rows"
+        rows = f"the number of rows ({n:,})" if n > 1 else "the number of rows"
         raise BudgetError(
             f"Refused: delta = {float(delta):g} is too large. It should be far below 1 divided by {rows}, at most "
             f"{1 / (1000 * n):.0e}. Such a large delta would allow the publication of whole records. "
@@ -65,7 +65,9 @@ def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
 
 
 def loss_of_groups(delta: Fraction) -> str:
-    """Return a sentence that states the guarantee for a person with k records (k steps of group privacy)."""
+    """Return a phrase that states the privacy loss of a person with k records (group privacy), such as "k times the
+    epsilon".
+    """
     return "k times the epsilon" + (", with k e^((k - 1) epsilon) times the delta" if delta else "")
 
 
@@ -261,7 +263,9 @@ class Plan:
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 
     def check_limit(self, limit: Fraction | None, advice: str = "") -> None:
-        """Raise BudgetError (exit code 4) if the plan costs more than the limit. The message includes the text `advice`."""
+        """Raise BudgetError (exit code 4) if the plan costs more than the limit. `advice` is a sentence for the message
+        that ends with a space, or "".
+        """
         if limit is not None and self.total.epsilon > limit:
             raise BudgetError(
                 f"Refused: the plan costs epsilon = {decimal_text(self.total.epsilon)}, which is more than the limit "
@@ -276,15 +280,15 @@ def _rounds_and_after(
     delta: Fraction,
     sharing: Collection[str],
 ) -> tuple[Charge, ...]:
-    """Return the charge of the rounds and the charge of the statistics after them."""
+    """Return the charge of all rounds and the charge of the statistics after them. A charge is left out if it has no parts."""
     # rounds without charges are post-processing of measurements before the rounds
     rounds = (private_selection("selection", in_sequence(ONE_ROUND, *per_round), rule, delta),) if per_round else ()
     return (*rounds, *_figures(figures, sharing))
 
 
 def _figures(figures: tuple[Charge, ...], sharing: Collection[str]) -> tuple[Charge, ...]:
-    """Return the charge of the statistics of the accepted candidate. Statistics that share one noise vector count as one
-    mechanism.
+    """Return the charge of all statistics of the accepted candidate, or nothing if there are none. Statistics that share
+    one noise vector (`sharing`) count as one mechanism.
     """
     if together_paid := [charge for charge in figures if charge.name in sharing]:
         figures = (
@@ -305,7 +309,7 @@ def check_one_round(rule: SelectionRule | None, delta: Fraction, cap: Cap, parti
 
 
 def pure_epsilon(charge: Charge) -> Fraction:
-    """Return the largest epsilon of a pure mechanism within a charge.
+    """Return the largest epsilon of a pure mechanism for which a charge pays.
 
     For a rho-zero-concentrated charge this is the largest epsilon, rounded down, with epsilon^2 / 2 <= rho (Bun & Steinke 2016,
     Proposition 1.4).

@@ -84,8 +84,8 @@ def set_core_limit(limit: int, *, for_good: bool = False) -> None:
 
 
 def told_of(action: Callable[[], Result], before: str, after: str = "") -> Result:
-    """Run an action and return its result. If the action raises an InputError, raise a new InputError without its cause. The
-    new message begins with `before` and ends with `after`.
+    """Run an action and return its result. If the action raises an InputError, put `before` and `after` around its message,
+    and raise a new InputError, which does not refer to the original error.
     """
     try:
         return action()
@@ -100,8 +100,8 @@ def after_the_charge(action: Callable[[], Result], in_words: Callable[[InputErro
 
     Parameters
     ----------
-    in_words : function that returns the message for a file that does not fit the specification. This is known only after
-        reading.
+    in_words : function that turns an InputError into the message for the steward. Such an error means that the file does
+        not fit the specification, which is known only after reading.
 
     Raises
     ------

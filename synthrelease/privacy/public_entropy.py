@@ -1,8 +1,8 @@
 """Provide repeatable noise, or no noise, for public data only. These sources give no privacy protection.
 
-Only rehearsals, simulations and dry runs on made-up rows use this module. The optimiser of a model uses it, too, after the
-measurements have their noise (tests/test_architecture.py). A release takes its noise from `privacy.noise`, and its noise cannot
-be reproduced.
+Rehearsals, simulations and dry runs on made-up rows use this module. In addition, the reader of public files uses it, and
+so does the optimiser of a model, after the measurements have their noise (tests/test_architecture.py). A release takes its
+noise from `privacy.noise`, and its noise cannot be reproduced.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class StoppingLaw(Protocol):
 
     @property
     def mean(self) -> float:
-        """Return the mean of K. This is the mean number of rounds of a search that accepts no round."""
+        """Return the mean of K. A search that accepts no round runs K rounds, so this is its mean length."""
 
     def nothing(self, rejection: Number) -> Number:
         """Return the probability that none of K rounds is accepted, if each round is rejected with probability `rejection`."""
@@ -193,11 +193,11 @@ class FiniteLaw:
 
         rounds = [k for k, _ in self.atoms]
         if not (rounds and rounds == sorted(set(rounds)) and rounds[0] >= 1 and rounds[-1] <= MOST_ROUNDS):
-            listed = ", ".join(map(str, rounds[:10])) or "no number"
-            raise Unexpected(f"numbers of rounds from 1 to {MOST_ROUNDS} in ascending order", listed)
+            listed = ", ".join(map(str, [*rounds[:5], *rounds[5:][-5:]])) or "no number"
+            raise Unexpected(f"numbers of rounds from 1 to {MOST_ROUNDS:,} in ascending order", listed)
         if len(rounds) > MOST_VALUES:
             raise Unexpected(
-                f"The distribution has {len(rounds)} different numbers of rounds. At most {MOST_VALUES} are allowed"
+                f"The distribution has {len(rounds):,} different numbers of rounds. At most {MOST_VALUES:,} are allowed"
             )
         for k, probability in self.atoms:
             if not probability >= LEAST_PROBABILITY:
@@ -206,7 +206,7 @@ class FiniteLaw:
         total = sum((probability for _, probability in self.atoms), Fraction(0))
         if total != 1:
             raise Unexpected(
-                f"The probabilities must sum to 1. Their sum is 1 {'-' if total < 1 else '+'} {float(abs(total - 1)):g}"
+                f"The probabilities must sum to 1. Their sum is {float(abs(total - 1)):g} {'below' if total < 1 else 'above'} 1"
             )
 
     @classmethod
@@ -347,10 +347,10 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
     if isinstance(law, NegativeBinomial):
         return _negative_binomial(name, one_round, law)
     if law is None:
-        problem = "is a Renyi curve" if one_round.renyi is not None else f"has delta = {float(one_round.delta):g}"
+        problem = "a budget in rho" if one_round.renyi is not None else f"delta = {float(one_round.delta):g}"
         raise BudgetError(
-            f"The round {one_round.name!r} {problem}. Private selection with a known threshold and without a stop probability "
-            "has a guarantee only if the rounds satisfy pure differential privacy. Set [selection] stop_probability above 0."
+            f"Each round has {problem}. If rounds are repeated until one is accepted, the selection has a guarantee only if "
+            "the rounds satisfy pure differential privacy. Set [selection] stop_probability above 0."
         )
     return _approximate(name, one_round, law, delta)
 
@@ -396,8 +396,8 @@ def _negative_binomial(name: str, one_round: Charge, law: NegativeBinomial) -> C
     """Return the charge of zero-concentrated rounds as a Renyi curve (theory 2.5, hidden number of rounds)."""
     if one_round.renyi is None:
         raise BudgetError(
-            "With this distribution of the number of rounds, every round must be pure or zero-concentrated, but the round "
-            f'{one_round.name!r} has delta > 0. Set [selection] mode to "hidden_number", or to "known_threshold" with a '
+            f"Each round has delta = {float(one_round.delta):g}. With a truncated negative binomial number of rounds, every "
+            'round must be pure or zero-concentrated. Set [selection] mode to "hidden_number", or to "known_threshold" with a '
             "stop probability above 0."
         )
     curve = selected(one_round.renyi, law.shape, law.stop_probability)

@@ -21,7 +21,7 @@ MOST_PIECES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class SplitRule:
-    """The piece of a register that a release reads.
+    """The setting that says which piece of a split register a release reads.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Spent:
 
     @classmethod
     def of(cls, charges: Iterable[tuple[int | None, Fraction]]) -> Spent:
-        """Add up charges by piece. The piece None means all rows of the register."""
+        """Add up charges, which are pairs (piece, epsilon or delta). The piece None stands for a release of all rows."""
         of_all, of_pieces = Fraction(0), dict[int, Fraction]()
         for piece, amount in charges:
             if piece is None:
@@ -120,8 +120,8 @@ class PartitionRule:
         return 1 - self.fit
 
     def sizes(self, n: int) -> tuple[int, int]:
-        """Return the number of rows of each of the two pieces, at least 1 each. The numbers depend on the public number of rows
-        alone.
+        """Return how many of the n rows are in each of the two pieces, (fit, score), at least 1 each. The numbers depend on
+        the public number n alone.
 
         Raises
         ------
@@ -143,7 +143,7 @@ def piece_of(charge: Charge) -> Piece | None:
 
 
 def of_piece(charges: Sequence[Charge], piece: Piece | None) -> tuple[Charge, ...]:
-    """Return the charges of the mechanisms that read this piece. The piece None means the charges before the rows are
+    """Return those of the charges whose mechanisms read this piece. The piece None stands for charges before the rows are
     divided.
     """
     return tuple(charge for charge in charges if piece_of(charge) == piece)

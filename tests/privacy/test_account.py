@@ -335,7 +335,7 @@ def test_an_older_copy_is_refused_because_of_its_head_file(coins: Ledger, tmp_pa
     old = coins.path.read_bytes()
     coins.reserve(cost(3), "the third")
     coins.path.write_bytes(old)
-    with pytest.raises(LedgerError, match=r"has 2 charges, but not charge 3 of the head file.*Restore"):
+    with pytest.raises(LedgerError, match=r"has 2 charges, but not the charge 3 that the head file records.*Restore"):
         coins.reserve(cost(3), "the third again")
 
 
@@ -654,7 +654,7 @@ def test_a_ledger_of_another_format_is_refused_unread(coins: Ledger, version: in
     with edited(coins.path) as database:
         database.execute(f"PRAGMA user_version = {version}")
     advice = "Use the version that wrote it, or open a new ledger with the remaining budget as its limit"
-    with pytest.raises(LedgerError, match=f"has format {version}.* reads the formats 3 and 1.*{advice}"):
+    with pytest.raises(LedgerError, match=f"has format {version}.* reads the formats 1 and 3.*{advice}"):
         load_ledger(coins.path)
 
 
