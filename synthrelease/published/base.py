@@ -85,7 +85,7 @@ def _state(status: os.stat_result) -> tuple[int, ...]:
 Content = bytes | OnDisk
 """The content of a file: its bytes, or the file on the disk."""
 Keep = Callable[[str, Iterable[bytes]], Content]
-"""A function that takes the name and the blocks of a file, and stores the file."""
+"""A function that takes the name and the blocks of a file, stores the file, and returns its content."""
 
 
 def in_memory(name: str, pieces: Iterable[bytes]) -> Content:
@@ -225,7 +225,7 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     facts: ClassVar[tuple[Fact, ...]] = ()
-    """The facts that the part always publishes exactly, however the number of rows was determined."""
+    """The facts that the section always publishes exactly, however the number of rows was determined."""
 
     @property
     def unsaid(self) -> set[str]:
@@ -321,7 +321,7 @@ def load_public_key(path: Path) -> Ed25519PublicKey:
 
     Raises
     ------
-    SigningError : if the file contains no Ed25519 public key.
+    SigningError : if the file cannot be read, or contains no Ed25519 public key.
     """
     key = parse_public_key(key_file(path))
     if key is None:

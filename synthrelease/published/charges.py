@@ -27,16 +27,22 @@ if TYPE_CHECKING:
 
 
 def in_both(loss: Guarantee | Charge) -> dict[str, Any]:
-    """Return epsilon and delta in two forms: as numbers that are rounded up, and as strings with exact fractions."""
+    """Return epsilon and delta by field of release.json, in two forms: as numbers that are rounded up ("epsilon"), and as exact
+    fractions ("epsilon_exact").
+    """
     values = {"epsilon": loss.epsilon, "delta": loss.delta}
     exact = {f"{name}_exact": str(value) for name, value in values.items()}
     return exact | {name: upwards(value) for name, value in values.items()}
 
 
 class PersonPart(Part):
-    """The guarantee for a person with at most `records` records. `unit` says what one record is.
+    """The guarantee for a person with at most `records` records.
 
-    `epsilon` and `delta` are null if the release promises nothing to a person.
+    Attributes
+    ----------
+    unit : what one record is, such as "hospital stay".
+    why : the steward's reason for the number `records`.
+    epsilon_exact, delta_exact : the privacy loss of a person, or null if the release promises nothing to a person.
     """
 
     unit: str
@@ -140,7 +146,9 @@ class DomainPart(Part):
 
 
 class CurvePart(Part):
-    """A bound on the Renyi divergence of every order a > 1: rho a + constant + log_mean / (a - 1)."""
+    """The privacy loss of a mechanism as a curve: an upper bound on the Renyi divergence for every order a > 1. The bound is
+    rho a + constant + log_mean / (a - 1).
+    """
 
     rho: ExactText
     constant: ExactText

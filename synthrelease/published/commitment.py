@@ -34,18 +34,18 @@ def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
     """
     rows, in_file = document.rows_worked_with, document.domain.file_rows
     if in_file is None:
-        yield f"that {rows} rows of a private file pass the rules and were counted"
+        yield f"that {rows:,} rows of a private file pass the rules and were counted"
     elif (persons := document.domain.persons) is not None:
-        yield f"that a private file of {persons} persons was counted, and that the release used {rows} of their rows"
+        yield f"that a private file of {persons:,} persons was counted, and that the release used {rows:,} of their rows"
         yield "that each key is one person, and that the first rows of each person were chosen as the specification says"
     else:
-        yield f"that a private file of {in_file} rows was counted, and that the release used {rows} of them"
+        yield f"that a private file of {in_file:,} rows was counted, and that the release used {rows:,} of them"
     yield "that noise was drawn as stated: somebody could have invented the released values"
     if any(part.noise_bound is not None for part in document.criteria):
         yield "the error of values that come from a noisy fitted line (their intervals are estimates)"
     which, drawn_from = "that the configuration", document.selection.configurations
     if drawn_from > 1:
-        which = f"that the stated one of the {drawn_from} configurations was drawn, and that it"
+        which = f"that the stated one of the {drawn_from:,} configurations was drawn, and that it"
     yield f"{which} made these rows: somebody could have invented rows that fit the bins, the rules and the counts"
     if MEASUREMENTS in document.files:
         yield "that the noisy tables count the private file: somebody could have invented counts that fit the number of rows"

@@ -157,7 +157,7 @@ class PublishedRelease:
 
     def __repr__(self) -> str:
         return (
-            f"PublishedRelease({self.title!r}, {self.n_rows} rows, {so_many(len(self.schema), 'column')}, "
+            f"PublishedRelease({self.title!r}, {so_many(self.n_rows, 'row')}, {so_many(len(self.schema), 'column')}, "
             f"epsilon = {decimal_text(self.guarantee.epsilon)})"
         )
 
@@ -467,7 +467,8 @@ def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Se
     labels = {column.name: column.labels for column in columns}
     read = read_measurements(content, unknown="ignore")
     if read.n_rows != document.n_rows:
-        raise Unexpected(f"The table has {document.n_rows} rows according to release.json, not {read.n_rows}", place="n_rows")
+        rows = f"{so_many(document.n_rows, 'row')} according to release.json, not {read.n_rows:,}"
+        raise Unexpected(f"The table has {rows}", place="n_rows")
     sums = read.sums or []
     columns_named = [*(table.columns for table in read.tables), *(part.columns for part in sums)]
     strangers = [name for columns_of_one in columns_named for name in columns_of_one if name not in labels]
@@ -500,7 +501,7 @@ def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarr
         problem = error
     else:
         if len(rows) != document.n_rows:
-            raise InputError(f"{path}: the table has {len(rows)} rows, but release.json states {document.n_rows}.")
+            raise InputError(f"{path}: the table has {len(rows):,} rows, but release.json states {document.n_rows:,}.")
         return np.stack(rows.bins, axis=1, dtype=np.min_scalar_type(max(shape.layout.sizes))), rows.weights
     raise InputError(f"{path}: {problem}.")
 

@@ -375,7 +375,7 @@ def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) ->
 
     Raises
     ------
-    Unexpected : if the sizes, the labels and the bins of the sum do not fit together.
+    Unexpected : if the sizes, the labels and the bins of the table do not fit together, or if its cost is impossible.
     """
     into = table.released
     shape = tuple(len(labels) for labels in table.labels)

@@ -154,7 +154,7 @@ class MembersPart(Part):
     @model_validator(mode="after")
     def _of_its_columns(self) -> MembersPart:
         if not set(self.whole) <= set(self.columns) or self.least > self.most:
-            raise ValueError("members: a column is not a column of members, or the largest number is below the smallest")
+            raise ValueError("a column in `whole` is not in `columns`, or `least` exceeds `most`")
         return self
 
     @classmethod

@@ -304,7 +304,8 @@ def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: Bundl
 
 
 # Roots and their members in two files, data.csv and members.csv. Roots and members are read as wide rows. The key of a root is
-# its number, counted from 1 in the order of the file. The members of a root follow each other in the order of the slots.
+# its number, counted from 1 in the order of the file. The members of a root follow each other: the first member, the second
+# member, and so on.
 
 
 def shape_of_roots(shape: TableShape) -> TableShape:
@@ -364,7 +365,7 @@ def _wide(of_roots: Iterator[RowsBatch], of_members: Iterator[RowsBatch], shape:
     if not np.array_equal(members.keys[: len(of_row)], of_row + 1):
         raise TableError(
             "the members do not agree with the roots. The members of each root must follow one another, and their number must "
-            f"be {linked.size!r} of the root"
+            f"equal the value of {linked.size!r} of the root"
         )
     if len(members) > len(of_row):
         raise TableError("the file of members has further rows after the members of the last root")
@@ -604,15 +605,15 @@ def _parquet_batches(
     if schema.names != shape.header:
         raise TableError(_other_columns(schema.names, shape.header))
     if schema.metadata != (METADATA if says_synthetic else None):
-        raise TableError("the metadata are not the metadata that synthrelease writes")
+        raise TableError("its metadata differ from the metadata that synthrelease writes")
     types = [pa.int64()] if shape.key else []
     types += [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in shape.ordered]
     if schema.types != [*types, *([pa.float64()] if shape.weighted else []), *([pa.int8()] if shape.marked else [])]:
-        raise TableError("a column is not a dictionary of labels in the order of the bins")
+        raise TableError("a column does not have the type that synthrelease writes")
     if not footer.num_rows and most is None:
         raise TableError("the table has no rows")
     if most is not None and footer.num_rows > most:
-        raise TableError(f"the table has {footer.num_rows} rows, but at most {most} are possible")
+        raise TableError(f"the table has {footer.num_rows:,} rows, but at most {most:,} are possible")
     _check_footer(footer, n_rows, sum(len(label.encode()) for labels in shape.labels for label in labels))
     batches = file.iter_batches(shape.rows_per_batch)
     while (batch := _next(batches)) is not None:
@@ -649,7 +650,7 @@ def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
     in_groups = sum(group.num_rows for group in groups)
     values = {group.column(index).num_values - group.num_rows for group in groups for index in range(group.num_columns)}
     if n_rows is not None and footer.num_rows != n_rows:
-        raise TableError(f"the table has {footer.num_rows} rows, but release.json states {n_rows}")
+        raise TableError(f"the table has {footer.num_rows:,} rows, but release.json states {n_rows:,}")
     most = (footer.num_rows + 1000) * footer.num_columns * _BYTES_OF_A_VALUE + len(groups) * 4 * label_bytes
     if in_groups != footer.num_rows or values - {0} or sum(group.total_byte_size for group in groups) > most:
         raise TableError("the file does not have one value for each row and column")

@@ -156,7 +156,7 @@ def test_copies_too_few_or_too_many_or_with_other_claims_are_found() -> None:
     half = content[: content.rindex(b"\n", 0, len(content) // 2) + 1]
     assert "copy 3: its lines are not the rows" in problems(forged(half))
     assert "there are more rows than 2 copies have" in problems(forged(content, lambda part: part.update(copies=2)))
-    assert "release.json: rows occur at least 1 time; it should be 2" in problems(
+    assert "release.json states that each row occurs at least 1 time, but the minimum count is 2" in problems(
         forged(content, lambda part: part.update(smallest=1))
     )
     assert "release.json states 1 row without a value, but data.csv has" in problems(

@@ -57,7 +57,7 @@ def test_forty_million_equal_rows_in_a_small_file(allocated):
     assert len(content) < 700_000
     assert pq.ParquetFile(io.BytesIO(content)).metadata.num_rows == 40_000_000
     before = allocated.max_memory()
-    with pytest.raises(TableError, match="the table has 40000000 rows, but release.json states 400"):
+    with pytest.raises(TableError, match="the table has 40,000,000 rows, but release.json states 400"):
         read_parquet(content, SHAPE, n_rows=400)
     assert allocated.max_memory() - before < 2**22
 

@@ -104,7 +104,7 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "calibration.margins is published exactly, but the scope does not name it": lambda d: d["scope"][
         "published_figures"
     ].clear(),
-    "flavour: the scope should be": lambda d: d["scope"]["private_file"].append("card"),
+    "flavour: the scope names other facts": lambda d: d["scope"]["private_file"].append("card"),
     "the unit does not follow": lambda d: d.update(unit="records added or removed"),
     "the standard does not follow": lambda d: d.update(standard="zCDP"),
     "the intensity does not follow": lambda d: d["intensity"].update(epsilon_exact="1/10"),

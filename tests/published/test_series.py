@@ -157,7 +157,7 @@ def test_a_sum_that_does_not_follow_is_found_without_the_earlier_releases(folder
     tables = json.loads(files["release.json"])
     tables["series"]["total_epsilon_exact"] = "21"
     files["release.json"] = (json.dumps(tables, indent=2, ensure_ascii=False) + "\n").encode()
-    assert f"the sum is not {EPSILON + Fraction(140, 3)} and 0, which follow" in problems(verify_files(_sealed(files, None)))
+    assert f"must be {EPSILON + Fraction(140, 3)} and 0, which follow" in problems(verify_files(_sealed(files, None)))
 
 
 def test_an_erratum_replaces_a_release_and_spends_nothing(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_an_erratum_replaces_a_release_and_spends_nothing(tmp_path: Path) -> Non
     given = [(earlier, dict(rich_bundle()))]
     assert problems(verify_files(files, earlier=given)) == ""
     other = dict(rich_bundle()) | {"data.csv": rich_bundle()["data.csv"].replace(b"head,1-2\n", b"", 1)}
-    assert "an erratum changes no rows" in problems(verify_files(files, earlier=[(earlier, other)]))
+    assert "an erratum must not change rows" in problems(verify_files(files, earlier=[(earlier, other)]))
     again = rewritten(files, replace(spec, card=card, options=Options(series=series)))  # as for another format
     assert again["release.json"] == files["release.json"]
     with pytest.raises(OtherRelease, match="A corrected release needs a new version"):
@@ -231,9 +231,7 @@ def test_a_commitment_holds_for_the_release_that_it_was_made_for_and_no_other(tm
     }.items():
         (tmp_path / "other.json").write_bytes(made.model_copy(update={field: value}).dumped())
         wrong = problems(verify_files(rich_bundle(), commitment=tmp_path / "other.json"))
-        assert wrong.startswith(
-            f"release.json beside the commitment other.json: {'versions' if field == 'program' else field}: "
-        )
+        assert wrong.startswith(f"release.json and the commitment other.json: {'versions' if field == 'program' else field}: ")
 
 
 def test_a_threshold_that_was_fitted_afterwards_is_found(tmp_path: Path) -> None:
@@ -241,7 +239,7 @@ def test_a_threshold_that_was_fitted_afterwards_is_found(tmp_path: Path) -> None
     first = made.criteria[0].model_copy(update={"threshold": 0.1})
     (tmp_path / "c.json").write_bytes(made.model_copy(update={"criteria": [first, *made.criteria[1:]]}).dumped())
     found = problems(verify_files(rich_bundle(), commitment=tmp_path / "c.json"))
-    assert found == "release.json beside the commitment c.json: criteria: names, kinds, thresholds or epsilons differ"
+    assert found == "release.json and the commitment c.json: criteria: names, kinds, thresholds or epsilons differ"
     (tmp_path / "c.json").write_bytes(b"{}")
     with pytest.raises(InputError, match="this file is not a commitment .format: field required"):
         verify_files(rich_bundle(), commitment=tmp_path / "c.json")

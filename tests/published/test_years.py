@@ -218,7 +218,7 @@ def test_a_commitment_to_a_series_is_to_one_release_and_says_what_it_shows_of_ot
     assert "versions" in told(other_program, two_years[0])
     assert told(other_program, two_years[1]) == ""
     cheaper = made.model_copy(update={"years": made.years.model_copy(update={"records_in_all": 1})})
-    assert "series: the multi-year plans differ" in told(cheaper, two_years[1])
+    assert "but release.json has another one" in told(cheaper, two_years[1])
     milder = made.model_copy(update={"criteria": [made.criteria[0].model_copy(update={"threshold": 0.1}), *made.criteria[1:]]})
     assert "criteria: names, kinds or thresholds differ" in told(milder, two_years[1])
 
@@ -281,15 +281,13 @@ def test_a_plan_that_the_specification_does_not_have_is_found(
     for files, told in ((inserted, "the specification does not"), (taken, "release.json does not")):
         for plan in (True, False):
             assert f"what was fixed before the run, but {told}" in problems(verify_files(files, plan=plan))
-    assert "only release.json has a multi-year plan" in problems(
-        compared_with(commitment(one_release.spec), inserted, tmp_path)
-    )
+    assert "but the commitment has none" in problems(compared_with(commitment(one_release.spec), inserted, tmp_path))
     old = of_version(inserted, "1.0.0")  # which published no plan in its specification: told, and found by a commitment
     report = verify_files(old)
     assert problems(report) == ""
     assert "This part may have been written after the run" in report.closing
     committed = commitment(one_release.spec).model_copy(update={"program": "1.0.0"})
-    assert "only release.json has a multi-year plan" in problems(compared_with(committed, old, tmp_path))
+    assert "but the commitment has none" in problems(compared_with(committed, old, tmp_path))
 
 
 def test_a_card_adds_no_plan_and_takes_none_away(tmp_path: Path, one_release: Release) -> None:

@@ -174,7 +174,7 @@ def test_a_release_tells_the_number_of_persons_and_never_that_of_rows(
     assert "One person, with all rows of the original file" in (out / "README.html").read_text()
     forged = document | {"domain": document["domain"] | {"file_rows": 711}}  # as many as the file has
     problems = check_charges(ReleaseDocument.model_validate_json(json.dumps(forged))).problems
-    assert any(f"400 persons with at most {so_many(records, 'row')} each cannot have 711" in problem for problem in problems)
+    assert any(f"is 711. It must be 400 persons times {so_many(records, 'row')}" in problem for problem in problems)
     released = synthrelease.load(out).table()
     if records == 1:  # the later rows, all of them heads of year 8, are in nobody's first row
         assert (released["year"] == "7-8").mean() < 0.2

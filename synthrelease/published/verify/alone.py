@@ -53,7 +53,7 @@ def _problems(expected: FlavourPart, part: FlavourPart) -> Iterator[str]:
     for path in missing:
         yield f"flavour: {path} is published exactly, but the scope does not name it"
     if part.scope != expected.scope and not missing:
-        yield f"flavour: the scope should be {expected.scope.model_dump()}"
+        yield "flavour: the scope names other facts than the rest of release.json, or names them in another order or group"
     for word in ("domain", "unit", "standard", "intensity"):
         if getattr(expected, word) != getattr(part, word):
             yield f"flavour: the {word} does not follow from the other parts of release.json"
@@ -134,7 +134,12 @@ def rebuild(document: ReleaseDocument) -> Rebuilt:
 
 
 def _masks(rules: list[Rule], transformation: Transformation, *, apart: bool = False) -> Plausibility:
-    """Return the rules on the released bins."""
+    """Return the rules on the released bins.
+
+    Raises
+    ------
+    SchemaProblem : if the rules connect too many combinations of values.
+    """
     schema, problem = transformation.schema, ""
     try:
         return Plausibility.from_rules(rules, schema.columns, schema.layout, apart=apart).merge(transformation)
@@ -194,7 +199,7 @@ def _decimal(value: float) -> str:
 
 
 def _bin_problems(column: ColumnPart) -> Iterator[str]:
-    """Yield the problems of each bin of a column. The label must agree with the edges and the number."""
+    """Yield the problems of each bin of a column. The label of a bin must agree with its edges and its representative value."""
     if len(set(column.labels)) != len(column.labels) or not column.bins:
         yield f"schema: column {column.name!r}: two bins have the same label, or there are no bins"
     if [bool(bin_.missing) for bin_ in column.bins] != [False] * (len(column.bins) - 1) + [column.missing == "bin"]:
@@ -296,8 +301,8 @@ def verify_alone(
     if isinstance(table, Check):
         return _ended(checks, table, signed)
     room = tuple(f"{name}: {problem}" for name in filter(None, document.tables[1]) for problem in _room(files, name))
-    checks.append(Check(name="table", found=f"{document.n_rows} rows, the same in every file", problems=room))
-    checks.append(made("plausibility", lambda: _plausible(rebuilt, table)))
+    checks.append(Check(name="table", found=f"{so_many(document.n_rows, 'row')}, the same in every file", problems=room))
+    checks.append(made("plausibility", lambda: _plausible(document, rebuilt, table)))
     checks.append(made("privacy charges", lambda: charges(document)))
     checks.append(made("privacy definition", lambda: flavour(document)))
     if (part := document.models) is not None:
@@ -310,7 +315,9 @@ def verify_alone(
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
-    """Return the checks made so far, after a check on which all other checks depend has failed."""
+    """Return the results after a check has failed on which all later checks depend: the checks before it, this check, and the
+    later checks, which were not made.
+    """
     names = [check.name for check in checks] + [failed.name]
     left = [Check(name=name, made=False) for name in LATER if name not in names]
     return Alone(checks=(*checks, failed, *left), signature=signed)
@@ -403,9 +410,10 @@ def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
             problems.append(f"{name}: {error}")
             continue
         if read_table.counts.total != document.n_rows:
-            problems.append(f"{name}: the table has {read_table.counts.total} rows, but release.json states {document.n_rows}")
+            rows = f"{so_many(read_table.counts.total, 'row')}, but release.json states {document.n_rows:,}"
+            problems.append(f"{name}: the table has {rows}")
         elif table is not None and not _same(table, read_table):
-            problems.append(f"{name}: the rows are not the rows of data.csv")
+            problems.append(f"{name}: the rows are not the rows of {document.csv}")
         table = table or read_table
     if problems or table is None:
         return Check(name="table", problems=tuple(problems))
@@ -426,8 +434,8 @@ def _room(files: Files, name: str) -> list[str]:
         return [f"its parts cannot be read one after the other ({type(error).__name__})"]
 
 
-def _plausible(rebuilt: Rebuilt, table: ReleasedTable) -> Check:
+def _plausible(document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Check:
     bad = rebuilt.plausibility.forbidden(table.counts.bins)
     rows = int(table.counts.counts[bad].sum())
-    problems = (f"data.csv: {so_many(rows, 'row breaks', 'rows break')} the plausibility rules",) if rows else ()
+    problems = (f"{document.csv}: {so_many(rows, 'row breaks', 'rows break')} the plausibility rules",) if rows else ()
     return Check(name="plausibility", found="no row breaks a rule", problems=problems)

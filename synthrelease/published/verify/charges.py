@@ -96,13 +96,13 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
         yield from _node_problems(part, selection)
     if node.rule == MECHANISM:
         if node.parts:
-            yield f"charge {node.name!r}: a mechanism has no parts, but {len(node.parts)} are listed"
+            yield f"charge {node.name!r}: a mechanism has no parts, but release.json lists {so_many(len(node.parts), 'part')}"
         return
     if node.rule not in (SUM, SELECTION, HIDDEN_ROUNDS, PRICED, STATED, ADDED, TOGETHER, REPLACING, IN_PARALLEL, WITHIN_CAP):
         yield f"charge {node.name!r}: the rule {node.rule!r} is unknown"
         return
     if not node.parts:
-        yield f"charge {node.name!r}: the parts that add up to this charge are missing"
+        yield f"charge {node.name!r}: the parts of this charge are missing"
         return
     try:
         charge, composed = node.charge(), _composed(node, selection)
@@ -138,7 +138,7 @@ def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
         selected = private_selection(node.name, parts[0], selection, Fraction(node.delta_exact))
         if selected.rule == node.rule:
             return selected
-    raise ValueError("the parts below the selection differ from the round that the document describes")
+    raise ValueError(f"the rule {node.rule!r} does not fit its parts or the stated selection")
 
 
 def _cost(charge: Charge) -> str:
@@ -170,8 +170,11 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
         follows = None
     promised = None if person.epsilon_exact is None else (person.epsilon_exact, person.delta_exact)
     if person.records < 1 or follows != promised:
-        stated = f"epsilon and delta of a person with {person.records} records"
-        yield f"guarantee: {stated} are {follows}, but release.json states {promised}"
+        expected, stated = (
+            "no guarantee" if loss is None else f"epsilon {loss[0]} and delta {loss[1]}" for loss in (follows, promised)
+        )
+        of_a_person = f"for a person with {so_many(person.records, 'record')}"
+        yield f"guarantee: {expected} {of_a_person} follows from the charges, but release.json states {stated}"
 
 
 def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
@@ -182,14 +185,15 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
         yield "domain: the number of rows is 'exact', but for a secret piece it must be counted with noise or stated"
     published_exactly = domain.way == "exact"
     if published_exactly != (domain.file_rows is None):
-        yield "domain: either the number of rows of the file or the number of rows used must be stated, but not both"
+        yield "domain: file_rows must be null if rows is 'exact', and a number otherwise"
         return
     in_file = rows if domain.file_rows is None else domain.file_rows
     if not (rows <= in_file and (domain.way != "whole" or rows == in_file)):
-        yield f"domain: the release used {rows} rows, but the file has {in_file}"
+        yield f"domain: the release used {so_many(rows, 'row')}, but the file has {in_file:,}"
     records = document.guarantee.person.records
     if domain.persons is not None and domain.file_rows != domain.persons * records:
-        yield f"domain: {domain.persons} persons with at most {so_many(records, 'row')} each cannot have {domain.file_rows}"
+        counted = f"{so_many(domain.persons, 'person')} times {so_many(records, 'row')}"
+        yield f"domain: file_rows is {domain.file_rows}. It must be {counted}"
     expected = list(invariants(domain.way, in_file, rows, domain.persons))
     if document.guarantee.invariants != expected:
         yield f"guarantee: the invariants are {document.guarantee.invariants}. They should be {expected}"

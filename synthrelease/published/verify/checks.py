@@ -36,7 +36,7 @@ class Check:
     ----------
     name : name of the check.
     found : a line that states the result of the check, if there are no problems.
-    problems : the problems, one sentence each, or empty if the check passed.
+    problems : one message for each problem, or empty if the check passed.
     made : False if the check was not run, because an earlier check failed.
     limits : sentences on what could not be checked in this bundle; the verification prints them at the end.
     absent : whether there is nothing to check, for example because the bundle has no signature. This is not a problem, but such
@@ -71,7 +71,7 @@ def made(name: str, check: Callable[[], Check]) -> Check:
     try:
         return check()
     except Exception as error:
-        return Check(name=name, problems=(f"release.json: it has values that cannot be checked ({type(error).__name__})",))
+        return Check(name=name, problems=(f"release.json: some values cannot be checked ({type(error).__name__})",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +221,7 @@ def check_from_elsewhere(path: Path, folders: Sequence[Path], role: str) -> None
         if path.exists() and any(path.samefile(file) for file in folder.iterdir() if file.exists()):
             raise InputError(
                 f"{path}: {role} must come from outside the folder {folder} that is checked, because whoever made the folder "
-                "put this file there. Fetch it from the publisher's own page or gazette."
+                "could have put this file there. Fetch it from the publisher's own page or gazette."
             )
 
 

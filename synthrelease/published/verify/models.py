@@ -45,7 +45,8 @@ def _charges(document: ReleaseDocument, part: ModelsPart) -> Iterator[str]:
     paid += sum((Fraction(model.epsilon) for model in part.models if model.epsilon), Fraction(0))
     charged = [leaf.epsilon_exact for leaf in document.charges.planned() if leaf.name == MODELS]
     if paid != Fraction(part.epsilon) or charged != [part.epsilon]:
-        yield f"models: their noise costs {paid}, but the charges list {', '.join(charged) or 'none'}"
+        listed = f"release.json states epsilon {part.epsilon} and the charges list {', '.join(charged) or 'none'}"
+        yield f"models: the noise of all sums costs epsilon {paid}, but {listed}"
 
 
 def _noises(part: ModelsPart) -> Iterator[str]:
@@ -53,12 +54,13 @@ def _noises(part: ModelsPart) -> Iterator[str]:
         if not math.isclose(float(noise.scale), float(part.steps / Fraction(noise.epsilon)), rel_tol=1e-12):
             yield f"models: noise {index}: its scale {noise.scale} is not {part.steps} / {noise.epsilon}"
         if (size := sum(entry.noise == index for entry in part.sums)) != noise.size:
-            yield f"models: noise {index}: {size} sums share it; release.json states {noise.size}"
+            sums = so_many(size, "sum shares", "sums share")
+            yield f"models: noise {index}: {sums} this noise, but release.json states {noise.size}"
     for entry in part.sums:
         square = len(entry.of) == 2 and entry.of[0] == entry.of[1]
         low = -1 if any(_limits(text) for text in entry.of) and not square else 0
         if entry.noise >= len(part.noises) or (float(entry.low), float(entry.high)) != (low, 1):
-            yield f"models: {' * '.join(entry.of)}: its noise is unknown, or the limits of what a row adds are wrong"
+            yield f"models: sum {' * '.join(entry.of)}: its noise is unknown, or `low` or `high` is wrong"
     for model in part.models:
         if model.groups and not (
             model.epsilon and model.scale and math.isclose(float(model.scale), float(2 * _SHARES / Fraction(model.epsilon)))
@@ -75,7 +77,7 @@ def _limits(text: str) -> tuple[float, float] | None:
 
 
 def _answer(document: ReleaseDocument, part: ModelsPart, model: ModelPart, answer: ModelAnswerPart) -> Iterator[str]:
-    """Yield the estimates in an answer that do not follow from the sums."""
+    """Yield a problem for each estimate in an answer that does not follow from the sums."""
     expected = _of_groups(model) if model.groups else _of_sums(document, part, model)
     for term in answer.terms:
         if term.estimate is None or term.low is None or term.high is None:
@@ -83,7 +85,8 @@ def _answer(document: ReleaseDocument, part: ModelsPart, model: ModelPart, answe
         name = term.group or term.name
         computed = expected.get(name)
         if computed is None or not _near(answer, term, computed):
-            yield f"{name}: the published sums give about {computed}, but the estimate is {term.estimate}"
+            given = "no such number" if computed is None else f"about {computed:.6g}"
+            yield f"{name}: the published sums give {given}, but the estimate is {term.estimate}"
 
 
 def _near(answer: ModelAnswerPart, term: ModelTermPart, computed: float) -> bool:
@@ -111,7 +114,9 @@ def _of_groups(model: ModelPart) -> dict[str, float]:
 
 
 def _of_sums(document: ReleaseDocument, part: ModelsPart, model: ModelPart) -> dict[str, float]:
-    """Return the mean, the ratio, or the coefficients that solve the normal equations."""
+    """Return the answer to a question that follows from the noisy sums, each number by its name: the mean, the ratio of two
+    means, or the coefficients of the regression, which solve the normal equations.
+    """
     words = split_question(model.question)
     named = [name.strip() for name in (*_COMMA.split(words.on), words.head, words.to) if name]
     texts = [_text(model, name) for name in named]

@@ -67,8 +67,8 @@ class KnownFiles:
 
 
 def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
-    """Yield a check for every option of the release. Also yield a problem if the caller gave other releases that release.json
-    does not name.
+    """Yield a check for every option of the release. Also yield a failed check if the caller gave other releases, but
+    release.json has no series.
     """
     checks: dict[str, Callable[[Any], Check]] = {
         "partition": lambda part: of_partition(part, document),
@@ -127,12 +127,14 @@ def of_partition(part: PartitionPart, document: ReleaseDocument) -> Check:
         sizes = part.rule.sizes(part.rows) if 0 < part.rule.fit < 1 else None
     except SynthreleaseError:
         sizes = None
-    problem = (
-        f"partition: the pieces must have {sizes} rows, and the table as many as the second. They have {part.fit_rows} and "
-        f"{part.score_rows}, and the table has {document.n_rows}"
-    )
+    problem = f"partition: {part.rows:,} rows cannot be divided with the share {part.fit_exact}"
+    if sizes is not None:
+        problem = (
+            f"partition: the pieces must have {sizes[0]:,} and {sizes[1]:,} rows, and the table as many as the second. They "
+            f"have {part.fit_rows:,} and {part.score_rows:,}, and the table has {document.n_rows:,}"
+        )
     follows = sizes == (part.fit_rows, part.score_rows) and document.n_rows == part.score_rows
-    summary = f"{part.fit_rows} rows for the generator and {part.score_rows} for the criteria"
+    summary = f"{part.fit_rows:,} rows for the generator and {part.score_rows:,} for the criteria"
     return Check(name="partition", found=summary, problems=() if follows else (problem,))
 
 
@@ -142,11 +144,12 @@ def of_split(part: SplitPart) -> Check:
 
 
 def of_members(part: MembersPart, bundle: KnownFiles) -> Check:
-    """Return a check that states the number of members. Their rows are checked together with the rows of the roots."""
+    """Return a check that only states the number of members. The check "table" compares members and roots."""
     counts = bundle.table.counts
     numbers = part.linked.numbers(counts.bins[counts.layout.columns.index(part.size)])
     members = int((numbers * counts.counts).sum())
-    return Check(name="members", found=f"{members} members of {counts.total} roots, each with the key of its root")
+    found = f"{so_many(members, 'member')} of {so_many(counts.total, 'root')}, each with the key of its root"
+    return Check(name="members", found=found)
 
 
 # The weights of a released table, raked again from the table and the published totals.
@@ -219,7 +222,9 @@ def of_series(part: SeriesPart, document: ReleaseDocument, bundle: KnownFiles) -
 def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownFiles) -> Iterator[str]:
     sums = total(part.earlier, part.corrects, document.guarantee.person)
     if sums != (part.total_epsilon_exact, part.total_delta_exact):
-        yield f"release.json: series: the sum is not {sums[0]} and {sums[1]}, which follow from the listed releases"
+        epsilon, delta = ("null" if exact is None else exact for exact in sums)
+        named = "release.json: series: total_epsilon_exact and total_delta_exact must be"
+        yield f"{named} {epsilon} and {delta}, which follow from the listed releases"
     if part.years is None and any(release.year is not None for release in part.earlier):
         yield "release.json: series: the multi-year plan of an earlier release is missing"
     if part.years is not None:
@@ -239,12 +244,11 @@ def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownF
         if part.corrects is not None and digest == part.corrects.digest:
             yield from (f"{folder}: {problem}" for problem in _not_corrected(document, bundle.table, old, files))
         elif digest not in listed:
-            yield f"{folder}: release.json names no release with the checksum {digest}"
+            yield f"{folder}: the checked release.json names no release with the checksum {digest}"
         elif listed[digest] != expected:
             part_of_release = listed[digest]
             wrong = [name for name in type(expected).model_fields if getattr(part_of_release, name) != getattr(expected, name)]
-            difference = f"{', '.join(wrong)} of {folder}: the values do not follow from this release"
-            yield f"release.json: series: {difference}"
+            yield f"release.json: series: {', '.join(wrong)} of {folder}: these values differ from the release in this folder"
 
 
 def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -> Iterator[str]:
@@ -254,18 +258,17 @@ def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -
         yield f"{plan.year} is not a year of the plan ({horizon.years[0]} to {horizon.years[-1]})"
         return
     if any(release.year == plan.year and release.corrects is None for release in part.earlier if release.year is not None):
-        yield f"there is an earlier release of {plan.year}; only one is allowed"
+        yield f"there is an earlier release of {plan.year}, but each year has only one release"
     if any(release.year is None for release in part.earlier):
         yield "an earlier release has no year"
         return
     most = horizon.most(plan.year, plan.again)
     if not (Fraction(guarantee.epsilon_exact) <= most and Fraction(guarantee.delta_exact) <= horizon.delta):
         spent = guarantee.epsilon_exact
-        yield f"the release of {plan.year} costs epsilon {spent}; the plan allows at most {most}"
-    if plan.records_in_year != min(guarantee.person.records, plan.records_in_all):
-        yield (
-            f"the plan has {plan.records_in_year} records of a person in a year; the guarantee has {guarantee.person.records}"
-        )
+        cost = f"epsilon {spent} and delta {guarantee.delta_exact}"
+        yield f"the release of {plan.year} costs {cost}, but the plan allows at most {most} and {horizon.delta}"
+    if plan.records_in_year != (in_year := min(guarantee.person.records, plan.records_in_all)):
+        yield f"records_in_year is {plan.records_in_year}, but {in_year} follows from the guarantee and records_in_all"
     if plan != years_part(YearOfSeries(horizon=horizon, year=plan.year, again=plan.again), part.earlier, document):
         yield "the promised and spent losses do not follow from the plan and the named releases"
 
@@ -278,10 +281,12 @@ def _released_priors(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: ReleaseDocument, files: Files) -> Iterator[str]:
-    """Yield the signs that this is not an erratum but a further release, which would have spent budget."""
+    """Yield the first difference between a release and the release that it claims to correct. Any difference in the named
+    fields or in the rows shows that this is no erratum but a further release, which spent budget.
+    """
     for name in ("specification", "n_rows", "guarantee", "charges", "criteria", "configuration", "columns"):
         if getattr(document, name) != getattr(old, name):
-            yield f"{name} differs, but an erratum changes no {name}"
+            yield f"{name} differs, but an erratum must not change this part"
             return
     try:
         rows = read_csv(files.content(old.csv), old.shape, files.content(old.tables[0][1]))
@@ -289,7 +294,7 @@ def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: Release
         yield f"{old.csv}: {error}"
         return
     if not rows.counts.same_as(table.counts):
-        yield f"{old.csv}: the rows differ, but an erratum changes no rows"
+        yield f"{old.csv}: the rows differ, but an erratum must not change rows"
 
 
 # Scout and release cost their cap together, and what both spent is within it.
@@ -325,20 +330,21 @@ def of_population(part: PopulationPart, document: ReleaseDocument) -> Check:
     sample.
     """
     epsilon = decimal_text(part.loss().epsilon)
-    summary = f"the file has {part.sampled} of {part.size} records; epsilon {epsilon} for a member of the population"
+    summary = f"the file has {part.sampled:,} of {part.size:,} records; epsilon {epsilon} for a member of the population"
     return Check(name="population", found=summary, problems=tuple(_population_problems(document, part)))
 
 
 def _population_problems(document: ReleaseDocument, part: PopulationPart) -> Iterator[str]:
     guarantee = document.guarantee
-    if part.sampled != document.domain.file_rows or part.sampled > part.size:
-        rows = document.domain.file_rows
-        yield f"population: the sample has {part.sampled} rows, but the file has {rows}"
+    if part.sampled != (rows := document.domain.file_rows) or part.sampled > part.size:
+        known = f"the file has {'an unknown number' if rows is None else f'{rows:,}'} and the population {part.size:,}"
+        yield f"population: the sample has {so_many(part.sampled, 'row')}, but {known}"
         return
     whole = Loss(Fraction(guarantee.epsilon_exact), Fraction(guarantee.delta_exact))
     expected = of_the_population(whole, part.sampled, part.size)
     if part.loss() != expected:
-        yield f"population: the losses should be epsilon {expected.epsilon}, delta {expected.delta}, which follow"
+        follow = f"must be {expected.epsilon} and {expected.delta}, which follow from the guarantee and the numbers of records"
+        yield f"population: epsilon_exact and delta_exact {follow}"
     if guarantee.person.records > 1:
         yield "population: this guarantee does not exist if a person has several records"
     if document.several_releases:
@@ -365,10 +371,11 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
         return
     gaps = gaps_of(part, document.columns)
     if part.smallest != document.minimum_count:
-        yield f"release.json: rows occur at least {so_many(part.smallest, 'time')}; it should be {document.minimum_count}"
+        least = f"states that each row occurs at least {so_many(part.smallest, 'time')}"
+        yield f"release.json {least}, but the minimum count is {document.minimum_count}"
     open_ = gaps_of_cells(table.counts, gaps.missing, rules)
     if part.rows != (lacking := int(table.counts.counts[open_.any(axis=1)].sum())):
-        yield f"release.json states {so_many(part.rows, 'row')} without a value, but data.csv has {lacking}"
+        yield f"release.json states {so_many(part.rows, 'row')} without a value, but {document.csv} has {lacking:,}"
     if name not in bundle.files or name not in document.files:
         yield "this file is missing"
         return
@@ -388,7 +395,7 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
         bins = [column.astype(np.int64) for column in copies[of_copy].bins]
         yield from (f"copy {number}: {problem}" for problem in _copy_problems(bins, table, gaps, rules, open_))
     if len(heads) > part.copies * len(flags):
-        yield f"there are more rows than {part.copies} copies have"
+        yield f"there are more rows than {so_many(part.copies, 'copy', 'copies')} can have"
 
 
 def _copy_problems(
@@ -452,7 +459,8 @@ def _geography_problems(part: GeographyPart, bundle: KnownFiles) -> Iterator[str
             return
         indices.append(counts.layout.columns.index(level.column))
         if counts.layout.sizes[indices[-1]] != level.areas:
-            yield f"geography: {level.column!r} has {counts.layout.sizes[indices[-1]]} areas; {level.areas} are stated"
+            areas = so_many(counts.layout.sizes[indices[-1]], "area")
+            yield f"geography: {level.column!r} has {areas}, but release.json states {level.areas:,}"
     lowest = counts.marginal([indices[-1]])
     homes = []
     for index in indices[:-1]:
@@ -503,7 +511,7 @@ def _miscounted(group: NumberPart, document: ReleaseDocument, bundle: KnownFiles
     for bit, (name, labels) in enumerate(group.marks.items()):
         held = [set(bin_.categories or ()) for bin_ in document.columns[indices[name]].bins]
         if any(categories & set(labels) and not categories <= set(labels) for categories in held):
-            yield f"marks: a bin of {name!r} has both indicators and other categories"
+            yield f"marks: a bin of {name!r} has both categories of the indicator and other categories"
             return
         has = np.array([bool(categories & set(labels)) for categories in held])[counts.digits(indices[name])]
         number += has * 2**bit

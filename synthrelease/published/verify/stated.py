@@ -84,7 +84,7 @@ def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
     """
     whole = commitment.covers(document)
     problems = _of_the_run(document, commitment.part) if whole else _of_the_plan(document, commitment.part)
-    problems_told = tuple(f"release.json beside the commitment {commitment.name}: {problem}" for problem in problems)
+    problems_told = tuple(f"release.json and the commitment {commitment.name}: {problem}" for problem in problems)
     scope = "" if whole else "multi-year plan, names, kinds and thresholds of the criteria "
     apart = "" if whole else " (the commitment does not contain the specification of this release)"
     summary = f"{scope}as committed to{apart}; compare this digest with the published one: {commitment.digest}"
@@ -124,7 +124,7 @@ def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[st
     planned, years = part.years, _years(document)
     if planned is not None and planned.again is not None and planned.year == years.year:
         released = _run(years.year, years.again)
-        yield f"series: this is {released}; the commitment is for {_run(planned.year, planned.again)}"
+        yield f"series: this is {released}, but the commitment is for {_run(planned.year, planned.again)}"
     of_release, of_commitment = (
         [(criterion.name, criterion.kind, criterion.threshold) for criterion in source.criteria] for source in (document, part)
     )
@@ -136,10 +136,10 @@ def _of_the_run(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str
     """Yield the differences in the facts that are fixed for this run."""
     yield from _plan_problems(document, part)
     if document.specification != part.specification:
-        yield f"specification: the digest should be {part.specification[:16]}..."
+        yield f"specification: the digest is not {part.specification[:16]}..., which the commitment states"
     program = document.versions.get("synthrelease", document.written_by)
     if program != part.program:
-        yield f"versions: synthrelease {program} made the release; the commitment names synthrelease {part.program}"
+        yield f"versions: synthrelease {program} made the release, but the commitment names synthrelease {part.program}"
     if document.charges != part.charges:
         yield "charges: the charges differ"
     if document.selection != part.selection:
@@ -153,12 +153,13 @@ def _plan_problems(document: ReleaseDocument, part: CommitmentPart) -> Iterator[
     years = _years(document)
     if part.years is None:
         if years is not None:
-            yield "series: only release.json has a multi-year plan"
+            yield "series: release.json has a multi-year plan, but the commitment has none"
         return
     values = None if years is None else years.model_dump()
     plan = part.years.model_dump(exclude={"year", "again"})
     if values is None or any(values[name] != value for name, value in plan.items()):
-        yield "series: the multi-year plans differ"
+        found = "none" if values is None else "another one"
+        yield f"series: the commitment has a multi-year plan, but release.json has {found}"
 
 
 def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
@@ -196,7 +197,7 @@ def _problems(
         yield "title or description: these texts differ from the specification"
     rules = [(rule.never, rule.applies_to, rule.why) for rule in release.rules]
     if [(rule.never, rule.applies_to, rule.why) for rule in document.rules] != rules:
-        yield f"rules: they are not the {len(rules)} rules of the specification in their order"
+        yield f"rules: they are not the {so_many(len(rules), 'rule')} of the specification in their order"
     yield from _column_problems(document, release, acceptance)
     yield from _criteria_problems(document.criteria, acceptance.criteria)
     yield from _drawn_problems("generator", document, release.generators)
@@ -299,7 +300,8 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
     )
     drawn_from = len(tables["shortlist"]) if "shortlist" in tables else bins * generators * projections
     if selection.configurations != drawn_from:
-        yield f"selection: release.json states {so_many(selection.configurations, 'configuration')}, not {drawn_from}"
+        counted = so_many(selection.configurations, "configuration")
+        yield f"selection: release.json states {counted}, but the specification gives {drawn_from:,}"
     bounds = selection.bounds
     if bounds is not None and (bounds.risk_exact, bounds.transformations) != (str(settings.bound_risk), bins):
         yield "selection: bounds: the risk or the number of transformations differs from the specification"
@@ -326,7 +328,7 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
         cost = _cost(leaf)
         if name in budgets:
             if cost != budgets[name]:
-                yield f"charge {name!r}: it is {cost}; the specification says {budgets[name]}"
+                yield f"charge {name!r}: it is {cost}, but the specification states {budgets[name]}"
         elif name not in of_criteria:
             yield f"charge {name!r}: nothing in the specification has this charge"
         elif cost not in _budgets(of_criteria[name]):

@@ -183,7 +183,7 @@ def ten_times_the_file(files: Mapping[str, bytes], tables: Tables) -> Tables:
     ("edit", "told"),
     [
         (moved_on_its_grid, "somebody could have invented the released values"),
-        (ten_times_the_file, "file of 4010 rows was counted"),
+        (ten_times_the_file, "file of 4,010 rows was counted"),
     ],
 )
 def test_what_nobody_can_find_is_told_by_every_verification(
@@ -215,7 +215,7 @@ def test_a_whole_bundle_that_was_written_anew_is_found_by_a_commitment_and_by_no
     assert "Anybody with this program could have made such files." in report.closing
     (tmp_path / "commitment.json").write_bytes(commitment(rich_release().spec).dumped())
     found = verify_files(of_another_specification(), commitment=tmp_path / "commitment.json")
-    assert "specification: the digest should be" in "\n".join(problems(found))
+    assert "specification: the digest is not" in "\n".join(problems(found))
     kept = verify_files(rich_bundle(), commitment=tmp_path / "commitment.json")
     assert kept.passed
     assert "The specification equals the commitment" in kept.closing

@@ -123,7 +123,7 @@ def many_rows(folder: Path, _: Path, release: Path) -> Case:
         words=("verify", str(bundle)),
         size=len(sink.getvalue()),
         code=5,
-        says="the table has 40000000 rows, but release.json states 400",
+        says="the table has 40,000,000 rows, but release.json states 400",
     )
 
 
