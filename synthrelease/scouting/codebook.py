@@ -140,7 +140,7 @@ def read_codebook(path: str | Path) -> Codebook:
     problem = ""
     try:
         if path.stat().st_size > MAX_BYTES:
-            problem = f"the codebook has more than {MAX_BYTES:,} bytes, which is the limit"
+            problem = f"the codebook is larger than {MAX_BYTES // 10**6} MB, which is the limit"
         else:
             data = path.read_bytes()
             declared = _DECLARED.match(data)
@@ -148,7 +148,7 @@ def read_codebook(path: str | Path) -> Codebook:
     except OSError as error:
         problem = f"the codebook cannot be read ({error.strerror})"
     except (UnicodeDecodeError, LookupError):
-        problem = f"the codebook is not in {'the encoding that it declares' if declared else 'UTF-8'}"
+        problem = f"the codebook is not in {'the encoding that it declares' if declared else 'UTF-8'}. Save it in this encoding"
     if problem:
         raise InputError(f"{path}: {problem}.")
     try:
@@ -177,7 +177,7 @@ def _of_ddi(text: str) -> Codebook:
     A codebook that defines entities is refused, because an entity may refer to another file or expand without limit.
     """
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise _UnreadableCodebook("the codebook has a document type declaration, which is not allowed")
+        raise _UnreadableCodebook("the codebook has a document type declaration, which is not allowed. Delete it")
     root = ElementTree.fromstring(text)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]

@@ -1,9 +1,8 @@
-"""Choose the cells in which a scout counts the values of each column. The choice depends only on the codebook and on noisy
-counts.
+"""Choose the cells in which a scout counts the values of each column, from the codebook and from noisy counts alone.
 
-Each code has a cell. Columns of numbers are counted twice. The cells of the first table are public. If the bounds are near each
-other, the cells are intervals of equal width. Otherwise their limits are 1, 2 and 5 times powers of ten, and the number 0 has a
-cell of its own. For the second table, cells with many rows are divided into round steps.
+Each code has a cell. Columns of numbers are counted twice. The cells of the first table are public. If the bounds are near
+each other, the cells are intervals of equal width. Otherwise their limits are 1, 2 and 5 times powers of ten, and the number 0
+has a cell of its own. For the second table, cells with many rows are divided into round steps.
 """
 
 from __future__ import annotations
@@ -160,8 +159,9 @@ class ScoutedColumn:
     def second_look(self, counts: Sequence[int], deviation: float) -> tuple[Fraction, ...]:
         """Return the lower edges of the cells of the second table.
 
-        If the noise allows it, a cell is divided into one step for each fiftieth of all numbers that it contains. For this
-        purpose, a frequent 0 is not counted.
+        A cell that contains a tenth of the numbers, for example, is divided into at most 5 steps, and a cell with all numbers
+        into at most 50. There are fewer steps if the noise would hide the count of a step. Zeros are not counted as numbers
+        here.
 
         Parameters
         ----------
@@ -291,7 +291,9 @@ def scouted_columns(
     """
     unknown = [name for name in (*(only or ()), *leave_out) if name not in entries]
     if unknown:
-        raise InputError(f"These columns are not in the codebook: {listing(unknown)}.")
+        raise InputError(
+            f"--only and --leave-out: these columns are not in the codebook: {listing(unknown)}. Nothing was read."
+        )
     names = [name for name in entries if (only is None or name in only) and name not in leave_out]
     columns = [_scouted(name, entries[name]) for name in names]
     unsaid = [name for name, column in zip(names, columns, strict=True) if column is None]
@@ -311,7 +313,9 @@ def scouted_columns(
             "integers must be whole numbers. Nothing was read."
         )
     if len(asked) < 2:
-        raise InputError(f"A scout needs at least two columns. It has {listing(names) or 'none'}. Nothing was read.")
+        raise InputError(
+            f"A scout needs two columns or more, but would count {listing(names) or 'no column'}. Nothing was read."
+        )
     return asked
 
 

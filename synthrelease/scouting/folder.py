@@ -53,7 +53,9 @@ def read_scout(folder: str | Path) -> tuple[ScoutDocument, bytes]:
     report = verify_scout(folder)
     problems = [problem for check in report.checks for problem in check.problems]
     if problems:
-        raise InputError(f"{folder}: this scout does not pass `synthrelease verify`. {problems[0].rstrip('.')}.")
+        raise InputError(
+            f"{folder}: this scout does not pass `synthrelease verify`. {problems[0].rstrip('.')}. Use an unchanged copy."
+        )
     content = (folder / NAME).read_bytes()
     return _read(content), content
 

@@ -1,8 +1,9 @@
 """Run a scout: publish noisy tables of the single columns of a private file, and charge the ledger for them.
 
-A scout checks its settings, charges the ledger, reads the file once or twice, adds noise and writes a folder. Like a release, a
-scout cannot be undone: its cost counts as spent once the file is opened. Every check that does not need the rows is made before
-the ledger is charged. The rows influence the results only through noisy counts.
+A scout checks its settings, charges the ledger, reads the file, adds noise and writes a folder. It reads the file a second
+time if the codebook does not list the categories of some columns. Like a release, a scout cannot be undone: its cost counts as
+spent once the file is opened. Every check that does not need the rows is made before the ledger is charged. The rows influence
+the results only through noisy counts.
 """
 
 from __future__ import annotations
@@ -105,8 +106,8 @@ class Scouting:
         unit = valid(UnitTable, {"key": key, "first_by": order, "missing_keys": missing_keys} if key else {}, "the command")
         if not unit.answered or (request.first_by and key is None):
             raise InputError(
-                "--first-by sets the order of the rows of each person. Use it with --unit KEY, and only then: name columns, or "
-                "write random. Nothing was read."
+                "--unit KEY and --first-by must be used together. --first-by names the columns that order the rows of a person, or "
+                "is random. Nothing was read."
             )
         try:
             rho, tests = (None if value is None else exact(value) for value in (request.rho, request.tests))
@@ -215,7 +216,7 @@ def check_noise(scouting: Scouting) -> None:
         cost = f"{'epsilon' if cap.pure else 'rho'} = {decimal_text(cap.cost)}"
         raise BudgetError(
             f"Refused: the noise is too large for the file. {queries(scouting.columns)} noisy tables share {cost}, so each "
-            f"count has noise with a standard deviation of {deviation:.0f} rows. A file needs at least "
+            f"count has noise with a standard deviation of {deviation:,.0f} rows. A file needs at least "
             f"{needed_rows(deviation):,} rows for this much noise, but --rows says that it has {scouting.rows:,}. Nothing was "
             "read and nothing was spent. Leave columns out, or draft from published statistics or a public file."
         )
@@ -232,7 +233,7 @@ def check_memory(scouting: Scouting) -> None:
     needed = MEGABYTES_OF_READING + texts * held * BYTES_OF_TEXT // 2**20
     if texts and available is not None and needed > available:
         raise BudgetError(
-            f"Refused: counting the texts of {texts} columns without a list of codes may need {needed:,} MB of memory, and "
+            f"Refused: counting the texts of {so_many(texts, 'column')} without a list of codes may need {needed:,} MB of memory, and "
             f"this machine has {available:,} MB. Nothing was spent. List the codes in the codebook, or leave columns out."
         )
 

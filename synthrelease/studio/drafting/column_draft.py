@@ -466,10 +466,10 @@ class AskedFor:
             raise InputError("--only and --leave-out cannot be used together. Use only one of the two options.")
         requested, option = (self.leave_out, "--leave-out") if self.only is None else (self.only, "--only")
         if unknown := [name for name in dict.fromkeys(requested) if name not in names]:
-            guesses = [f" Did you mean {near!r} by {name!r}?" for name in unknown if (near := closest(name, names))]
+            guesses = [f" Did you mean {near!r} instead of {name!r}?" for name in unknown if (near := closest(name, names))]
             raise InputError(
                 f"{option}: the file has no column {listing(unknown)}. Its columns are {listing(names)}."
-                f"{''.join(guesses)} Put a name with a comma into double quotes."
+                f"{''.join(guesses)}{' Put a name with a comma into double quotes.' * any(',' in name for name in names)}"
             )
         stay = [name for name in names if (name in requested) == (self.only is not None)]
         if not stay:

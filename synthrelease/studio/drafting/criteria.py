@@ -1,4 +1,7 @@
-"""Draft acceptance criteria with thresholds that fits to the public file can meet, and suggest plausibility rules."""
+"""Draft acceptance criteria with thresholds that fits to the public file can meet, and suggest plausibility rules.
+
+A fit is a trial: a synthetic table that is made from the public file with the noise of a release.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,7 @@ class AcceptanceDraft:
     Attributes
     ----------
     criteria : the drafted criteria.
-    groups : for each column of numbers by which criteria compare groups, the limits between the groups.
+    groups : for each column of numbers whose groups are compared in criteria, the limits between the groups.
     left_out : for each criterion that is not drafted, its name, a colon and the reason.
     lost : pairs of associated columns whose association is lost in fits of the draft.
     faint : the lost pairs whose columns are associated in only a few rows.
@@ -98,10 +101,10 @@ class DraftStanding:
 
     Attributes
     ----------
-    bins : largest error of a bin of a single column in the median fit, as a share of the rows.
+    bins : largest error of a bin of a single column, as a share of the rows. This is the median of the fits.
     judged : whether the draft has a criterion about pairs of columns that independent columns fail.
-    kept : the share of the associations that fits to one half of the public file preserve, measured on the other half, or None
-        if a fit fails.
+    kept : the share of the associations that fits to one half of the public file preserve, measured on the other half. None if
+        a fit fails, or if no epsilon is left for tables.
     """
 
     bins: float
@@ -115,10 +118,11 @@ class DraftStanding:
 
     @property
     def errors(self) -> float:
-        """The lost share of the associations, relative to the share that a good draft may lose.
+        """The loss of a draft, relative to the loss that a good draft may have: above 1, the draft is not good.
 
-        The ratio is infinite if a fit failed. If no columns are associated or the share cannot be estimated, the fits may only
-        be as far away as independent columns are.
+        The loss is the share of the associations that fits lose. If no columns are associated or this share cannot be
+        estimated, the loss is the excess of the error of fits over the error of independent columns. The ratio is infinite if
+        `kept` is None.
         """
         if self.kept is None:
             return math.inf
@@ -129,13 +133,15 @@ class DraftStanding:
 
     @property
     def share(self) -> float:
-        """The preserved share for comparing drafts, and minus infinity if a fit failed."""
+        """The preserved share for comparing drafts, or minus infinity if `kept` is None."""
         return -math.inf if self.kept is None else self.kept.comparable
 
     @property
     def good(self) -> bool:
-        """Whether errors of single columns and losses of associations are small enough, and a criterion tests pairs. If no
-        columns are associated, no criterion about pairs is needed.
+        """Whether the draft is good: the errors of single columns and the lost associations are small, and a criterion tests
+        pairs.
+
+        If no columns are associated, no criterion about pairs is needed.
         """
         return self.preserves() and (self.judged or not self.tells)
 
@@ -334,7 +340,9 @@ def _criterion_of(draft: CriterionDraft, spec: ReleaseSpec) -> Criterion:
 
 def _between_samples(best_figure: float, rows: int) -> float:
     """Return what another sample of the population may add to a criterion value that can be below 0, such as the value of a
-    median. The result is two standard deviations of the median's rank in a group with half of the rows, as a share of the rows.
+    median.
+
+    The result is two standard deviations of the rank of a sample median, as a share of the rows: 2 (sqrt(n) / 2) / n.
 
     A value below 0 does not show how near the median of another sample is to the edge of its bin. Other criterion values
     contain the difference of two samples.
@@ -345,10 +353,10 @@ def _between_samples(best_figure: float, rows: int) -> float:
 def one_of_each(
     drafts: Sequence[CriterionDraft], settled: Sequence[CriterionDraft | str | None]
 ) -> list[CriterionDraft | str | None]:
-    """Keep one criterion of each pair of alternative criteria. Return the outcomes, with None in place of the other criterion.
+    """Keep one criterion of each pair that differs in its values only: exact values, or the representative values of bins.
 
-    The alternative uses representative values of bins. The alternative is kept if the criterion with exact values is left out,
-    or if the threshold of that criterion is more than three times as large.
+    Return the outcomes, with None in place of the criterion that is not kept. The criterion with representative values is kept
+    if the criterion with exact values is left out, or if its threshold is more than three times as large.
     """
     outcomes, names = list(settled), [draft.settings["name"] for draft in drafts]
     for index, draft in enumerate(drafts):
@@ -384,8 +392,8 @@ def _threshold(draft: CriterionDraft) -> float:
 
 
 def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float) -> CriterionDraft:
-    """Return the first criterion with a threshold that all fits meet. This criterion is used if the draft would otherwise have
-    no criterion.
+    """Return the first criterion with a threshold that all fits meet, for a draft that would otherwise have no criterion with
+    a threshold.
     """
     reached = max(yardstick.perfect, *fits)
     threshold = min(1.0, rounded_up(_ROOM * reached)) if math.isfinite(reached) else 1.0
@@ -410,7 +418,7 @@ def with_threshold(
     if sensitivity is None:
         return draft
     if not math.isfinite(max(*fits, yardstick.perfect)):
-        return f"{name}: in one fit, a group had no rows to compare"
+        return f"{name}: in a fit or in a half of the file, a group had no rows to compare"
 
     def above(reached: float) -> float:
         return rounded_up(max(reached, 0) * _ROOM + room)
@@ -545,11 +553,11 @@ def suggested_rules(
 def _comparing(
     schema: Schema, binnings: Sequence[Binning], n_rows: int, marginals: Lattice, without: Collection[str], own_numbers: Numbers
 ) -> list[Suggestion]:
-    """Return rules that compare two columns of numbers, such as `wage > total`. Rules that chance would break most often come
+    """Return rules that compare two columns of numbers, such as `wage > total`, the rules that chance would break most often
     first.
 
-    Take the cells in which every number of the first column is above every number of the second column. A pair is a candidate
-    if these cells have no row, although chance would put many rows there. Then the exact numbers of all rows decide.
+    A pair of columns is a candidate if no row is in a cell in which every number of the first column is above every number of
+    the second, although independent columns would have many such rows. Then the exact numbers of all rows decide.
     """
     plain = [column.name not in without and not (column.part or column.minus or column.counts) for column in schema.columns]
     numeric = [i for i, is_plain in enumerate(plain) if is_plain and binnings[i].lower]
@@ -643,11 +651,11 @@ def _about_cells(
 def _about_gaps(
     schema: Schema, binnings: Sequence[Binning], marginals: Lattice, without: Collection[str]
 ) -> Iterable[Suggestion]:
-    """Yield rules about missing values, for example of a question that only some persons were asked.
+    """Yield rules about missing values, such as `age < 18 and wage is not missing` for a question that only adults were asked.
 
-    For each column with missing values, the rules refer to the column that explains most of the missing values. Columns without
-    missing values are preferred. If several columns are missing in the same rows, one rule joins each of them to the column
-    with the fewest bins, and only this column has other rules.
+    For each column with missing values, the rules refer to the column that explains most of the missing values. Columns
+    without missing values are preferred. If several columns are missing in the same rows, one rule joins each of them to the
+    column with the fewest bins, and only this column has other rules.
     """
     columns = [i for i, name in enumerate(schema.names) if name not in without]
     with_gaps = [i for i in columns if binnings[i].missing is not None]
@@ -676,7 +684,9 @@ def _about_gaps(
 
 
 def _same_gaps(counts: np.ndarray) -> bool:
-    """Return whether two columns, whose last bins have the missing values, are missing in the same rows."""
+    """Return whether two columns are missing in the same rows. `counts` is their joint table, whose last row and column hold
+    the missing values.
+    """
     return bool(counts[-1, -1] and not counts[-1, :-1].any() and not counts[:-1, -1].any())
 
 

@@ -1,9 +1,10 @@
 """Draft the configuration and the acceptance file of a release from a public file.
 
 First, columns are drafted from the frequency of each text. Next, the public file is read as a release would read it, and its
-counts decide tables, rules and criteria. At last, the draft is fitted to the public file, and the fits set the thresholds. Each
-step returns a value: a `Subject` (the columns), its `Ground` (counts, associations and the comparison of plans), a `Tried`
-draft (a plan with its fits), and a `Draft` (the texts of the files).
+counts decide tables, rules and criteria. Finally, the draft is fitted to the public file, and the fits set the thresholds. A
+plan is a measuring method with its tables and an epsilon. Each step returns a value: a `Subject` (the columns), its `Ground`
+(counts, associations and the comparison of plans), a `Tried` draft (a plan with its fits), and a `Draft` (the texts of the
+files).
 """
 
 from __future__ import annotations
@@ -236,7 +237,7 @@ def tried_in_steps(subject: Subject) -> Tried:
 
 
 def every_way(best: Tried) -> list[Raced]:
-    """Return the plans with other measuring methods that were tried in addition to a draft."""
+    """Return the plans with other measuring methods that were tried for the columns of a draft."""
     return [] if best.choices.areas or best.standing.kept is None else best.ground.race.every_way(best.raced)
 
 
@@ -261,7 +262,9 @@ def without_delta(subject: Subject, best: Tried, plans: Sequence[Raced]) -> Trie
 
 
 def written(best: Tried, plans: Sequence[Raced]) -> Draft:
-    """Return the final draft, with remarks on what the plan costs and preserves, and with the pairs that it loses."""
+    """Return the final draft, with remarks on what the plan costs and preserves, and with the pairs whose association the fits
+    lose.
+    """
     ground, preserved, acceptance = best.ground, best.standing.kept, best.acceptance
     if preserved is None:
         return files_of(best.subject, best.choices, acceptance, ground.table)
@@ -338,7 +341,7 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
         if members is not None:
             same = f"has the same value in all rows of each {key!r}, as the region of a household has"
             raise InputError(f"{public}: no column that can be released {same}{why}. Draft with --unit instead of --key.")
-        raise InputError(f"{public} has {len(columns) or 'no'} column that can be released{why}. A draft needs two.")
+        raise InputError(f"{public} has {'only one' if columns else 'no'} column that can be released{why}. A draft needs two.")
     question = ""
     if len(columns) > MOST_COLUMNS:
         voice.say("choosing among the columns")
@@ -470,7 +473,7 @@ def _gaps(subject: Subject) -> set[str]:
 
 
 def _first_choices(subject: Subject, n_rows: int) -> Choices:
-    """Return the first choices of a draft: one table for each column."""
+    """Return the choices with which the columns are first loaded: one table for each column."""
     return Choices(tables=tuple(column.name for column in subject.wide), rows=rows_budget(n_rows))
 
 
@@ -551,11 +554,11 @@ def some_rows(table: Counts) -> Counts:
 def _held_out(
     subject: Subject, spec: ReleaseSpec, some: Counts, table: Counts, pairs: Sequence[Pair], narrower: Ground | None
 ) -> tuple[HeldOut, str, str]:
-    """Return the rows of the trials divided into two halves, and the column in which the rows of persons differ most from all
-    rows.
+    """Return the rows of the trials in two halves, the name of the column in which the released rows of persons differ most
+    from all rows, and a sentence about this column.
 
-    For columns in wider bins, the halves are compared in the narrower bins. Without a key of persons, the name of the column
-    and the sentence about it are empty.
+    For columns in wider bins, the halves are compared in the narrower bins. Without a key of persons, the name and the
+    sentence are empty.
     """
     transformation, gaps = spec.space[0].transformation, _gaps(subject)
     if narrower is not None:
@@ -704,11 +707,11 @@ def ground_that_tells(ground: Ground) -> Ground:
 
 def rows_tell_too_little(ground: Ground, off: str) -> InputError:
     """Return the error to raise when the released rows of each person resemble all rows less than independent columns do."""
-    key = "KEY" if ground.subject.unit is None else str(ground.subject.unit.key)
+    key, records = ("KEY", 1) if (unit := ground.subject.unit) is None else (str(unit.key), unit.records)
     return InputError(
         f"{ground.subject.file.name}: the released rows of each person resemble all rows less than a table of independent "
         f"columns does. {f'In fits, {off}. ' if off else ''}{ground.lean} No draft was written. Release more rows of each "
-        f"person with `--unit {quoted(f'{key}:3')}`, which triples the epsilon of each person."
+        f"person with `--unit {quoted(f'{key}:{3 * records}')}`, which triples the epsilon of each person."
     )
 
 
@@ -1034,7 +1037,7 @@ def _too_many(n_columns: int, whole: Tried) -> str:
         reasons.append(_off(standing.kept))
     return (
         f"The file has too few rows for all columns at this epsilon. In fits of all {n_columns} columns "
-        f"({round(whole.ground.table.total):,} rows, {total}), {'; '.join(reasons)}."
+        f"({round(whole.ground.table.total):,} rows, {total}), {'; '.join(reasons or ['a fit failed'])}."
     )
 
 

@@ -129,7 +129,9 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
     new = changed(path, old, list(_edits(path, chosen)))
     loaded = loaded_changed(spec, path, new)
     if loaded.plan.total.epsilon != chosen.total:
-        raise OutputError(f"{path}: the changed plan costs another epsilon than the rehearsed plan. Nothing was adopted.")
+        raise OutputError(
+            f"{path}: the changed plan costs another epsilon than the rehearsed plan. Nothing was adopted. Rehearse again."
+        )
     loaded.check_limit()
     rows = rows_tried(spec)
     replace_files({path: (old, new)})
@@ -360,18 +362,20 @@ def _shared(path: Path, acceptance: Path, *, columns: bool, criteria: bool) -> I
 
 
 def _still_named(gone: Collection[str], contents: Mapping[Path, bytes]) -> Iterable[str]:
-    """Yield a sentence for each changed file in which comments or texts still name a column."""
+    """Yield a sentence for each changed file in which comments or texts still name a removed column."""
     names = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, gone))})(?!\w)")
     for path, content in contents.items():
         lines = [str(n) for n, line in enumerate(content.decode("utf-8-sig").split("\n"), 1) if names.search(line)]
         if lines:
-            yield f"{path}: comments or texts still name the column in line{'s' if len(lines) > 1 else ''} {', '.join(lines)}"
+            yield f"{path}: comments or texts still name a removed column in line{'s' if len(lines) > 1 else ''} {', '.join(lines)}"
 
 
 class _References:
-    """A search for all settings in the two files that name given columns, with the change to each setting.
+    """A search in both files for all settings that name one of the given columns, with the change that removes the name.
 
-    The annotations of the fields state which settings name columns, and how (`settings.base.NamesColumns`).
+    Call `look`, then read the results: the edits of each file (`of_configuration`, `of_acceptance`), their descriptions
+    (`taken`), and sentences on what to check (`to_look_at`) and what to decide first (`undecided`). The annotations of the
+    fields state which settings name columns, and how (`settings.base.NamesColumns`).
     """
 
     def __init__(self, gone: Collection[str], configuration: Mapping[str, Any], acceptance: Mapping[str, Any]):
@@ -455,7 +459,9 @@ class _References:
                 self._take(path, description, value=toml(rest) if isinstance(value, list) else formula(rest[0], lines=lines))
 
     def _formula(self, text: str) -> str:
-        """Return a formula without the columns. A table that becomes a margin of another table is removed."""
+        """Return a formula of tables without the columns, such as `sex:age + region` without `region`: `sex:age`. A table that
+        becomes a margin of another table is removed.
+        """
         terms = read_terms(text)
         if not any(self.gone & {*term.columns} for term in terms):
             return text
@@ -472,8 +478,8 @@ class _References:
         return formula_of(rest) if "(" in text or terms[0].by_cells else " + ".join(term.text for term in rest)
 
     def _sums(self, text: str) -> str:
-        """Remove from a sum of products each product with a column that is left out. A product without one of its factors would
-        have another meaning.
+        """Return a sum of products without each product that has a removed column as a factor. A product without one of its
+        factors would have another meaning.
         """
         terms = [" ".join(term.split()) for term in text.split("+")]
         rest = [term for term in terms if not self.gone & {*_IN_A_SUM.findall(term)}]
@@ -500,7 +506,7 @@ class _References:
                 self.undecided.append(f"{why}. Change the setting first")
         for top in (*OPTIONS, "intended_queries"):
             for path in _places(self.tables.get(top), (top,), self.gone):
-                self.undecided.append(f"{dotted(path)} names the column. Decide on a replacement, and change the setting first")
+                self.undecided.append(f"{dotted(path)} names the column. Change this setting to another column first")
 
     def _criteria(self) -> None:
         criteria = self.acceptance["criteria"]
@@ -544,7 +550,7 @@ class _References:
         return None if any(not any(map(smaller.get, settings)) for settings in looked_at) else smaller
 
     def _without(self, model: type[BaseModel], table: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a table of settings without the columns. Annotations of the model state which settings name columns."""
+        """Return a table of settings without the columns. The fields of the model state which settings name columns."""
         rest = dict(table)
         for setting, way in naming_columns(model).items():
             value = rest.get(setting)
@@ -599,7 +605,7 @@ def _edits_of_leaving_out(path: Path_, old: Any, new: Any) -> Iterable[Edit]:
 
 
 def _places(value: Any, path: Path_, names: Collection[str]) -> Iterable[Path_]:
-    """Yield the path of each text or key that is one of the names."""
+    """Yield the path of each text or key in nested settings that equals one of the names."""
     if isinstance(value, str) and value in names:
         yield path
     elif isinstance(value, dict):
@@ -829,7 +835,9 @@ def table_of(spec: ReleaseSpec, name: str) -> Path_:
 
 
 def _moved(limits: Limits, moved: Mapping[float, float]) -> Limits:
-    """Return the limits after a move; unchanged if a moved limit would equal another limit."""
+    """Return the limits with each limit in `moved` replaced by its new value. The limits stay unchanged if a moved limit would
+    equal another limit.
+    """
     new = tuple(sorted(moved.get(limit, limit) for limit in limits))
     return new if len(set(new)) == len(limits) and not set(moved.values()) & set(limits) else limits
 
@@ -976,9 +984,9 @@ def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
     column = next((draft for draft, of_kind in kinds if draft.source == source and of_kind == kind), None)
     if column is None:
         reason = next((gone.because for gone in left_out if gone.source == source), "the values have another type")
-        raise InputError(f"{source!r} cannot be read as a {kind}: {reason}.")
+        raise InputError(f"{source!r} cannot be read as a {'name or code' if kind == 'name' else kind}: {reason}.")
     if codelist_name("", column):
-        raise InputError(f"{source!r} has {len(column.codes)} codes, which need a separate file. Draft again with `init`.")
+        raise InputError(f"{source!r} has {len(column.codes):,} codes, which need a separate file. Draft again with `init`.")
     settings = column_settings("", column)
     alternatives = {key.partition(".")[2]: settings.pop(key) for key in [*settings] if key.startswith("alternatives.")}
     return settings | ({"alternatives": alternatives} if alternatives else {}) | {"source": source}
@@ -1039,7 +1047,9 @@ def _covers_all(tables: str) -> bool:
 
 
 def _term(tables: str, name: str) -> str:
-    """Return a formula's term for the table of a column, with the median weight of the terms of single columns."""
+    """Return the term that adds the table of a column to a formula, such as `0.5 age`. It has the median weight of the tables
+    of single columns.
+    """
     weights = sorted(float(term.weight) for term in read_terms(tables) if len(term.columns) == 1)
     weight = weights[len(weights) // 2] if weights else 1.0
     return name if weight == 1 else f"{weight:g} {name}"

@@ -22,7 +22,8 @@ from synthrelease.studio.drafting.criteria import Suggestion
 from synthrelease.studio.drafting.public_file import PublicFile, every_row, read_public_tables
 
 COVERED = 0.99
-"""At least this share of the public roots have all their members released, unless this requires more than 8 members."""
+"""The draft releases all members of at least this share of the public roots, unless this takes more than 8 members of a root.
+"""
 MOST_DRAFTED = 8
 SIZE = "members"
 AS_KEY_OF_ROOTS = "this column is the key of [members], which the release replaces with new numbers"
@@ -130,7 +131,7 @@ def read_members(
         of_roots = [name for name in of_roots if name in constant]
         of_members = [key, *(name for name in of_members if name not in constant)]
     if len(of_members) < 2:
-        raise InputError(f"{file.name} has no column that differs between rows with the same {key!r}.")
+        raise InputError(f"{file.name} has no column of members. Such a column differs between rows with the same {key!r}.")
 
     # the number of members of each root, and the column that orders them
     sizes = times[(times > 0) & are_keys]
@@ -170,7 +171,7 @@ def read_members(
 
 
 def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, PublicFile]:
-    """Return both files as they are read with the same settings of [input].
+    """Return both files with the same settings of [input], because a configuration states these settings once.
 
     Raises
     ------
@@ -186,8 +187,9 @@ def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, 
 
 
 def _plain(column: ColumnDraft) -> ColumnDraft:
-    """Return a column in the form that [members] allows. The column then has coarse bins only, and no codes that share a
-    bin.
+    """Return a column of members in the form that [members] allows: coarse bins only, and no bin that several codes share.
+
+    If rare codes share a bin, only the frequent codes stay in the list.
     """
     if column.bins and column.facts:
         bins = replace(column.bins, fine=column.bins.coarse)

@@ -55,10 +55,10 @@ _BEARABLE = 0.5  # The largest ratio of the standard deviation of the noise in a
 def nested_columns(
     answers: Mapping[str, Answers], drafted: Mapping[str, ColumnDraft | LeftOut], rows: PublicRows
 ) -> dict[str, str]:
-    """Return questions, by the name of a column, whether its values are larger areas that contain the values of another column.
+    """Return questions, by the name of a column, whether its values are areas that contain the values of another column.
 
-    The question is asked if the other column has too many codes or words for separate bins, and each code or word occurs with
-    only one value of the column.
+    An example is a column of regions beside a column of municipalities. The question is asked if the other column has too many
+    codes or words for separate bins, and each code or word occurs with only one value of the first column.
     """
     questions: dict[str, str] = {}
     groups = [source for source, column in drafted.items() if isinstance(column, ColumnDraft) and _may_be_level(column)]
@@ -77,7 +77,7 @@ def nested_columns(
                 chain.insert(0, group)
         if len(chain) > 1:
             lies_in = (
-                f"each of the {n} values of {source!r} lies in one value of {chain[-2]!r}, and the draft groups most of them"
+                f"each of the {n:,} values of {source!r} lies in one value of {chain[-2]!r}, and the draft groups most of them"
             )
             again = f"If the columns are areas within areas, draft again with --areas {f' {WITHIN} '.join(chain)!r}"
             questions.setdefault(chain[-2], f"{lies_in}. {again}")
@@ -135,7 +135,8 @@ class AreasDraft:
             if source not in drafted or not _may_be_level(drafted[source]):
                 usable = listing(name for name, column in drafted.items() if _may_be_level(column))
                 raise InputError(
-                    f"--areas: only columns of at most {_MOST_GROUPS} areas can be used ({usable}), not {source!r}."
+                    f"--areas: {source!r} cannot be a column of larger areas. Such a column has 2 to {_MOST_GROUPS} codes or "
+                    f"categories, each with its own bin. These columns can be used: {usable or 'none'}."
                 )
         rows, labels, areas = every_row(file, sources), dict[str, dict[str, str]](), dict[str, np.ndarray]()
         for source, (texts, codes) in rows.items():
@@ -152,9 +153,9 @@ class AreasDraft:
             pairs = np.unique(np.stack([smallest, areas[source]])[:, (smallest >= 0) & (areas[source] >= 0)], axis=1).T.tolist()
             home = {rows[sources[-1]][0][at]: labels[source][rows[source][0][upper_code]] for at, upper_code in pairs}
             if lost := [code for code in column.codes if code not in home]:
-                raise InputError(f"--areas: no row shows in which {source!r} the area {lost[0]!r} lies.")
+                raise InputError(f"--areas: no row of the public file shows in which {source!r} the area {lost[0]!r} lies.")
             levels[drafted[source].name] = {code: home[code] for code in column.codes}
-        column = replace(column, kind="code", levels=levels, remark=f"{len(answers.texts)} areas in the public file")
+        column = replace(column, kind="code", levels=levels, remark=f"{len(answers.texts):,} areas in the public file")
         return cls(levels=tuple(drafted[source] for source in sources[:-1]), column=column)
 
     def placed(self, columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
@@ -198,8 +199,15 @@ class AreasDraft:
         return AreaTables.of(whole, tables_of, bins, noise)
 
     def _most(self, names: Sequence[str], sizes: Mapping[str, int], areas: int, n_rows: int) -> int:
-        """Return how many columns can have tables on a level that are not too large. Columns with the fewest bins come
-        first."""
+        """Return how many columns can have a table by area on one level of areas, such as `region:sex`, without tables that
+        are too large.
+
+        Parameters
+        ----------
+        names, sizes : the columns, the column with the fewest bins first, and the number of bins of each.
+        areas : number of areas on the level.
+        n_rows : number of rows of the public file.
+        """
         cells, n = 1, 0
         for name in names:
             cells *= sizes[name]
@@ -392,8 +400,8 @@ def _marks(columns: Sequence[ColumnDraft], table: Counts) -> Iterator[tuple[str,
 
 
 def _together(table: Counts, yes: Mapping[str, tuple[int, str]]) -> dict[tuple[str, str], tuple[float, float]]:
-    """For every two indicators, return Cramer's V, and the number of rows with both indicators minus the number expected by
-    chance.
+    """Return two numbers for every two indicators: Cramer's V, and the number of rows with both indicators minus the number
+    expected by chance.
 
     Cramer's V is set to 0 if fewer rows than by chance have both indicators.
     """
@@ -406,8 +414,9 @@ def _together(table: Counts, yes: Mapping[str, tuple[int, str]]) -> dict[tuple[s
 
 
 def _joined(marks: Sequence[str], together: Mapping[tuple[str, str], tuple[float, float]]) -> list[list[str]]:
-    """Return groups of indicators from agglomerative clustering by the mean of Cramer's V between two groups. No group gets
-    more than `MOST_OF_GROUP` indicators.
+    """Return groups of associated indicators, made by agglomerative clustering with the mean of Cramer's V between two groups.
+
+    No group gets more than `MOST_OF_GROUP` indicators. An indicator without associations is a group of its own.
     """
     strength = np.zeros((len(marks), len(marks)))
     for (mark, partner), (v, _) in together.items():
@@ -445,7 +454,7 @@ def none_has_these(key: str, missing_keys: Sequence[str], rows: int) -> str:
         return ""
     return (
         f"In the public file the key {key!r} is {' or '.join(map(repr, missing_keys))} in {so_many(rows, 'row')}, many more "
-        "than any other key has. Does it stand for unknown keys? The draft says so (`missing_keys`) and excludes such rows."
+        "than any other key has. Does this mean that the key is unknown? The draft says so (`missing_keys`) and excludes such rows."
     )
 
 
@@ -486,7 +495,7 @@ class UnitAnswer:
         if self.first_by:
             sentences.append(
                 f"Is {self.first_by[0]!r} the order of events? Its numbers differ in every row and increase with another "
-                'column, so the draft releases the first rows of each person by it. For random rows, set first_by = "random".'
+                'column, so the draft releases the first rows of each person in this order. For random rows, set first_by = "random".'
             )
         elif columns:
             sentences.append(
@@ -599,8 +608,11 @@ def _measured(texts: Sequence[str], codes: np.ndarray, form: str | None) -> np.n
 
 
 def _orders(numbers: np.ndarray, persons: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether the values of another column mostly increase from row to row of the same person, if these numbers order
-    the rows.
+    """Return whether record numbers give the order of events: sorted by them, another column mostly increases within a person.
+
+    Parameters
+    ----------
+    numbers, persons, other : (n_rows,) the record number, the person, and the value of the other column in each row.
     """
     line = np.lexsort((numbers, persons))
     steps = np.diff(other[line])[np.diff(persons[line]) == 0]
@@ -635,6 +647,6 @@ def shared_keys(left_out: Sequence[LeftOut]) -> str:
     keys.sort(key=lambda column: (-column.mean_rows, column.source))
     if not keys:
         return ""
-    rows_of = [f"{key.source!r} ({key.besides}up to {key.rows_of_one} rows, {key.mean_rows:.3g} on average)" for key in keys]
+    rows_of = [f"{key.source!r} ({key.besides}up to {key.rows_of_one:,} rows, {key.mean_rows:.3g} on average)" for key in keys]
     rest = f" and {so_many(len(keys) - _MENTIONED, 'more column')}" if len(keys) > _MENTIONED else ""
     return f"In the public file, several rows share a value of {', '.join(rows_of[:_MENTIONED])}{rest}."

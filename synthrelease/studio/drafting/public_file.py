@@ -248,8 +248,9 @@ def _first_file(source: Source) -> Path | None:
 
 
 def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
-    """Return why one of these columns of a Parquet file cannot be read. The result is empty if all columns can be read, and
-    for other formats.
+    """Return why a Parquet file with these columns cannot be read: the message about the first such column.
+
+    The result is empty if all columns can be read, and for other formats.
     """
     first = _first_file(source)
     if first is None or format_of(first, start_of(first)) is not FileFormat.PARQUET:
@@ -262,9 +263,9 @@ def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
 
 
 def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:
-    """Return the columns of numbers with decimal commas.
+    """Return the names of the columns of numbers with decimal commas.
 
-    The result is empty if a column has decimal points. A column in which every comma may separate thousands is not included.
+    The result is empty if any column has decimal points. A column in which every comma may separate thousands is not included.
     """
     names = []
     for name, texts in columns.items():
@@ -282,7 +283,8 @@ def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:
 def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[InputTable, list[str]]:
     """Return the settings with which the file is read, and the names of its columns.
 
-    Most problems of a CSV file are reported later, when its rows are read. In this case, the names are ["?"].
+    If a CSV file cannot be decoded, or its first line is empty, the names are ["?"]. Reading the rows then reports the
+    problem.
     """
     path = _first_file(source)
     if positions is not None and path is not None and not _has_header(path, positions):
@@ -547,7 +549,9 @@ def _grouping(values: np.ndarray, times: np.ndarray, numbers: np.ndarray) -> Gro
 
 
 def _places(values: np.ndarray, times: np.ndarray, column: Column) -> list[float]:
-    """Return the possible limits of bins: round numbers between the bounds, the present limits, and first the lower bound."""
+    """Return the possible limits of bins in increasing order: the lower bound, round numbers between the bounds, and the
+    present limits.
+    """
     low, high = column.bounds or (0.0, 0.0)
     whole, order = column.kind == "integer", np.argsort(values)
     limits = {limit for binning in column.alternatives.values() for limit in binning.lower[1:]}
@@ -562,7 +566,9 @@ def _places(values: np.ndarray, times: np.ndarray, column: Column) -> list[float
 
 
 def _factors(low: float, high: float, whole: bool) -> list[float]:
-    """Return round numbers, negative and positive, each about 20% to 50% larger than the number before."""
+    """Return 0 and round numbers of both signs, such as 100, 120, 150, 200, 250, 300, 400, 500, 600, 800, 1000, in increasing
+    order.
+    """
     power_of_ten = math.floor(math.log10(max(abs(low), abs(high), 1e-12)))
     powers = range(0 if whole else power_of_ten - 4, power_of_ten + 1)
     sizes = {float(f"{factor * 10.0**power:.12g}") for power in powers for factor in FACTORS}
@@ -663,11 +669,13 @@ _SHORT, _TIMES = 6, 2
 def one_to_one(
     answers: Mapping[str, Answers], rows: PublicRows, file: PublicFile
 ) -> tuple[dict[str, Answers], list[LeftOut], dict[str, str]]:
-    """Find groups of columns that determine each other in every row of the public file. Return one column of each group, the
-    other columns with the reason, and questions to the steward by the name of a column.
+    """Find groups of columns that determine each other in every row of the public file, such as a code and its label.
 
-    If one column holds codes and another column holds their labels, the codes are kept and get the labels. In all other groups,
-    the first column is kept.
+    Return three values: the columns with only one column of each group, the columns that are left out with the reason, and
+    questions to the steward by the name of a column.
+
+    If one column holds codes and another column holds their labels, the codes are kept and get the labels. In all other
+    groups, the first column is kept.
     """
     counts = {source: counted for source, column in answers.items() if (counted := _counts(column, rows)) is not None}
     frequencies = {source: counted.tobytes() for source, counted in counts.items()}  # bytes are compared at once
@@ -730,8 +738,8 @@ def _codelists(
 
 
 def _code_and_text(group: Sequence[str], answers: Mapping[str, Answers]) -> tuple[str, str]:
-    """Return the column of a group that stays, and the column with its labels. The second name is empty if no column has
-    labels.
+    """Return the name of the column of a group that stays, and the name of the column with its labels, or an empty second name
+    if no column has labels.
     """
 
     def length(source: str) -> float:
@@ -755,7 +763,9 @@ MOST_LEFT_OUT = 0.01
 
 
 def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Return the columns. Columns with many missing values get a bin for them, so that at most 1% of the rows are excluded."""
+    """Return the columns, with a bin of missing values for some of them, so that at most 1% of the public rows are excluded.
+    The columns with the most missing values get the bin first.
+    """
     with_few = [column for column in columns if column.missing_rows and not (column.keeps_missing or column.weight)]
     left_out, with_bin = np.zeros(rows.n_rows, dtype=bool), set[str]()
     for column in sorted(with_few, key=lambda column: column.missing_rows):
@@ -800,13 +810,14 @@ class Order:
 
     Attributes
     ----------
-    unlike : difference of neighbouring values in other columns, relative to the difference of any two values. The value is near
-        0 if the order has a meaning, and about 1 if the order has none. Each column counts by the variance that the values
-        explain, or None if no column counts.
+    unlike : difference of neighbouring values in other columns, relative to the difference of any two values. The ratio is
+        near 0 if the order has a meaning, and about 1 if the order has none. Each other column counts by the variance that the
+        values explain. None if no column counts.
     witnesses : the number of columns that count in `unlike`.
     of_groups : whether the values of this column and of another column of numbers nearly determine each other without a common
-        order, as the sizes and the numbers of schools do. Then similar neighbours are no evidence that the order has a meaning.
-    tells : name of a column that has one value for each of these values, but in no order; otherwise empty.
+        order, as the sizes and the numbers of schools do. Then similar neighbours are no evidence that the order has a
+        meaning.
+    tells : name of a column that has one value for each value of this column, but in no order; otherwise empty.
     part_of : name of a column whose digits begin or end with the digits of this column, or the reverse; otherwise empty.
     """
 
@@ -849,10 +860,10 @@ def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]
 def _witnesses(
     answers: Mapping[str, Answers], values_of: Mapping[str, np.ndarray], rows: PublicRows, sampled: slice
 ) -> tuple[list[str], np.ndarray]:
-    """Return the names of the columns that serve for comparison, and (n_rows, n_columns) their standardised values.
+    """Return (n_rows, n_witnesses) values with which all columns are compared, and the name of the column of each witness.
 
-    Values are ranks of numbers, or 0 and 1 for frequent categories, scaled to mean 0 and standard deviation 1, or NaN if a row
-    has no answer. Row numbers and keys are not used.
+    A witness holds the ranks of a column of numbers, or 0 and 1 for a frequent category, scaled to mean 0 and standard
+    deviation 1. It is NaN if a row has no answer. Row numbers and keys are no witnesses.
     """
     names, columns = [], []
     for source, answer in answers.items():
@@ -885,10 +896,13 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 def _compared(
     source: str, values: np.ndarray, names: list[str], witnesses: np.ndarray, alike: Collection[str]
 ) -> tuple[Order, set[str]]:
-    """Return the evidence of the other columns, and the columns that the values nearly determine without a common order.
+    """Return the evidence of the other columns on the order of a column, and the columns that its values nearly determine
+    without a common order.
 
     Parameters
     ----------
+    values : (n_rows,) numbers of the column, or NaN if a row has no number.
+    names, witnesses : the result of `_witnesses`.
     alike : columns with the same classification, which do not count.
     """
     is_other = np.array([name != source for name in names], dtype=bool)
@@ -936,8 +950,8 @@ def _has_no_order(means: np.ndarray) -> bool:
 
 
 def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: list[int]) -> np.ndarray:
-    """Return, for each column, half the mean squared difference between means of values at these lags, minus the part due to
-    chance.
+    """Return, for each witness, half the mean squared difference between the means of two values that are some values apart,
+    minus the part due to chance.
     """
     total, weights = np.zeros(means.shape[1]), np.zeros(means.shape[1])
     for lag in lags:
@@ -952,8 +966,9 @@ def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: 
 def _beginnings(whole: Mapping[str, np.ndarray]) -> dict[str, str]:
     """Return, for columns whose digits are part of another column's digits or contain them, the name of the other column.
 
-    For example, the digits of a municipality begin with the digits of its county. Ages in years begin with the digits of the
-    decade, too. Ages are not included, because ages with every last digit occur.
+    For example, the code of a municipality begins with the code of its county. Ages in years begin with the digits of their
+    decade, too, but are not included: nearly all last digits of ages occur, while codes leave out at least half of the numbers
+    in their range.
     """
     part_of: dict[str, str] = {}
     distinct = {source: np.unique(values[~np.isnan(values)]) for source, values in whole.items()}

@@ -1,7 +1,7 @@
 """Draft the configuration and the acceptance file of a release from the noisy tables of a scout.
 
-Bins, categories and thresholds are functions of the scout's noisy counts alone. The draft uses no rows, not even made-up rows.
-Criteria from made-up rows would promise associations that nobody has measured.
+Bins, categories and thresholds follow from the scout's noisy counts alone. The draft uses no rows, not even made-up rows,
+because criteria from made-up rows would promise associations that nobody has measured.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
     document, content = read_scout(folder)
     figure = document.dependence
     if figure.value <= 3 * document.dependence_deviation:
-        why = f"Their distance from independence, {figure.value:.2g}, is within the noise."
+        why = f"Their distance from independence, {figure.value:.2g}, is within the noise. No draft was written."
         raise InputError(f"{folder}: the scout shows no association between the columns. {why}")
     bins = document.bins()
     # of names, such as those of persons, hardly any is frequent

@@ -135,7 +135,7 @@ def _templates() -> Environment:
 def _rendered(template: str, name: str, file: PublicFile, **values: object) -> str:
     """Return a rendered template, whose first lines name the schema for editors (Taplo) and the public file."""
     notice = comment(
-        f"DRAFT by `synthrelease init` from the PUBLIC file {file.name!r} ({file.n_rows} rows). Everything in this draft is "
+        f"DRAFT by `synthrelease init` from the PUBLIC file {file.name!r} ({file.n_rows:,} rows). Everything in this draft is "
         "published without protection. If the file is not public, delete this draft. Check every line, then delete this notice."
     )
     values |= {"name": name, "notice": notice, "file_name": repr(file.name), "n_rows": file.n_rows}
@@ -194,7 +194,7 @@ def _one_line(text: str) -> str:
 
 
 def _with_folded_tables(settings: Mapping[str, object]) -> dict[str, object]:
-    """Return the settings of a criterion, with formulas in place of a long list of tables."""
+    """Return the settings of a criterion, with a long list of tables in a shorter form."""
     tables = settings.get("tables")
     if isinstance(tables, list) and all(":" in text for text in tables):
         return {**settings, "tables": folded(read_terms(" + ".join(tables)))}

@@ -418,6 +418,8 @@ def own_acceptance(file: ConfigurationFile, acceptance: Path) -> tuple[Path, Edi
     names = (file.path.name, f"{file.path.stem}-acceptance.toml")
     path = next((path for path in map(acceptance.with_name, names) if not path.exists()), None)
     if path is None:
-        raise OutputError(f"A copy of the criteria has no free name: {acceptance.parent} contains {' and '.join(names)}.")
+        raise OutputError(
+            f"A copy of the criteria has no free name: {acceptance.parent} contains {' and '.join(names)}. Rename one of them."
+        )
     relative = Path(os.path.relpath(path, file.path.parent)).as_posix()
     return path, Edit(path=("acceptance",), toml=toml(relative))

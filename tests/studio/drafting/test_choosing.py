@@ -38,8 +38,8 @@ def test_the_columns_that_were_asked_for_in_the_order_of_the_file_and_the_others
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (AskedFor(only=("agee", "sex")), ["--only: the file has no column 'agee'", "Did you mean 'age' by 'agee'?"]),
-        (AskedFor(leave_out=("net_income",)), ["--leave-out", "Did you mean 'net income' by 'net_income'?"]),
+        (AskedFor(only=("agee", "sex")), ["--only: the file has no column 'agee'", "Did you mean 'age' instead of 'agee'?"]),
+        (AskedFor(leave_out=("net_income",)), ["--leave-out", "Did you mean 'net income' instead of 'net_income'?"]),
         (AskedFor(leave_out=tuple(NAMES)), ["--leave-out leaves no column for the draft"]),
         (AskedFor(only=("age",), leave_out=("sex",)), ["cannot be used together"]),
     ],
@@ -135,7 +135,7 @@ def test_init_drafts_what_was_asked_for_and_says_what_was_left_out(tmp_path: Pat
     assert {"first", "near_too"} <= tomllib.loads(text)["columns"].keys() <= {"first", "near_too", "near_1"}
     wrong = run("init", "other", "--from", tmp_path / "survey.csv", "--into", tmp_path, "--leave-out", "alone1")
     assert wrong.returncode == 2
-    assert "Did you mean 'alone_1' by 'alone1'?" in words(wrong.stderr)
+    assert "Did you mean 'alone_1' instead of 'alone1'?" in words(wrong.stderr)
 
 
 @pytest.mark.slow
