@@ -106,8 +106,8 @@ class Scouting:
         unit = valid(UnitTable, {"key": key, "first_by": order, "missing_keys": missing_keys} if key else {}, "the command")
         if not unit.answered or (request.first_by and key is None):
             raise InputError(
-                "--unit KEY and --first-by must be used together. --first-by names the columns that order the rows of a person, or "
-                "is random. Nothing was read."
+                "--unit KEY and --first-by must be used together. --first-by names the columns that order the rows of a person, "
+                "or is random. Nothing was read."
             )
         try:
             rho, tests = (None if value is None else exact(value) for value in (request.rho, request.tests))
