@@ -106,8 +106,8 @@ class Scouting:
         unit = valid(UnitTable, {"key": key, "first_by": order, "missing_keys": missing_keys} if key else {}, "the command")
         if not unit.answered or (request.first_by and key is None):
             raise InputError(
-                "--unit KEY and --first-by must be used together. --first-by names the columns that order the rows of a person, "
-                "or is random. Nothing was read."
+                "--unit KEY and --first-by must be used together. --first-by names the columns that order the rows of a "
+                "person, or is random. Nothing was read."
             )
         try:
             rho, tests = (None if value is None else exact(value) for value in (request.rho, request.tests))
@@ -233,8 +233,8 @@ def check_memory(scouting: Scouting) -> None:
     needed = MEGABYTES_OF_READING + texts * held * BYTES_OF_TEXT // 2**20
     if texts and available is not None and needed > available:
         raise BudgetError(
-            f"Refused: counting the texts of {so_many(texts, 'column')} without a list of codes may need {needed:,} MB of memory, and "
-            f"this machine has {available:,} MB. Nothing was spent. List the codes in the codebook, or leave columns out."
+            f"Refused: counting the texts of {so_many(texts, 'column')} without a list of codes may need {needed:,} MB of memory, "
+            f"and this machine has {available:,} MB. Nothing was spent. List the codes in the codebook, or leave columns out."
         )
 
 

@@ -367,7 +367,8 @@ def _still_named(gone: Collection[str], contents: Mapping[Path, bytes]) -> Itera
     for path, content in contents.items():
         lines = [str(n) for n, line in enumerate(content.decode("utf-8-sig").split("\n"), 1) if names.search(line)]
         if lines:
-            yield f"{path}: comments or texts still name a removed column in line{'s' if len(lines) > 1 else ''} {', '.join(lines)}"
+            plural = "s" if len(lines) > 1 else ""
+            yield f"{path}: comments or texts still name a removed column in line{plural} {', '.join(lines)}"
 
 
 class _References:

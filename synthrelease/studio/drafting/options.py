@@ -454,7 +454,7 @@ def none_has_these(key: str, missing_keys: Sequence[str], rows: int) -> str:
         return ""
     return (
         f"In the public file the key {key!r} is {' or '.join(map(repr, missing_keys))} in {so_many(rows, 'row')}, many more "
-        "than any other key has. Does this mean that the key is unknown? The draft says so (`missing_keys`) and excludes such rows."
+        "than any other key has. Is the key unknown there? The draft says so (`missing_keys`) and excludes such rows."
     )
 
 
@@ -494,8 +494,8 @@ class UnitAnswer:
         rest = f" and {len(columns) - _MENTIONED} more" if len(columns) > _MENTIONED else ""
         if self.first_by:
             sentences.append(
-                f"Is {self.first_by[0]!r} the order of events? Its numbers differ in every row and increase with another "
-                'column, so the draft releases the first rows of each person in this order. For random rows, set first_by = "random".'
+                f"Is {self.first_by[0]!r} the order of events? Its numbers differ in every row and increase with another column, "
+                'so the draft releases the first rows of each person in this order. For random rows, set first_by = "random".'
             )
         elif columns:
             sentences.append(
