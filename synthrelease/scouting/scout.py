@@ -233,8 +233,9 @@ def check_memory(scouting: Scouting) -> None:
     needed = MEGABYTES_OF_READING + texts * held * BYTES_OF_TEXT // 2**20
     if texts and available is not None and needed > available:
         raise BudgetError(
-            f"Refused: counting the texts of {so_many(texts, 'column')} without a list of codes may need {needed:,} MB of memory, "
-            f"and this machine has {available:,} MB. Nothing was spent. List the codes in the codebook, or leave columns out."
+            f"Refused: counting the texts of {so_many(texts, 'column')} without a list of codes may need {needed:,} MB of "
+            f"memory, and this machine has {available:,} MB. Nothing was spent. List the codes in the codebook, or leave "
+            "columns out."
         )
 
 

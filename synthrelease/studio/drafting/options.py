@@ -494,8 +494,9 @@ class UnitAnswer:
         rest = f" and {len(columns) - _MENTIONED} more" if len(columns) > _MENTIONED else ""
         if self.first_by:
             sentences.append(
-                f"Is {self.first_by[0]!r} the order of events? Its numbers differ in every row and increase with another column, "
-                'so the draft releases the first rows of each person in this order. For random rows, set first_by = "random".'
+                f"Is {self.first_by[0]!r} the order of events? Its numbers differ in every row and increase with another "
+                "column, so the draft releases the first rows of each person in this order. For random rows, set "
+                'first_by = "random".'
             )
         elif columns:
             sentences.append(
