@@ -331,4 +331,4 @@ def listing(names: Iterable[str], limit: int = 12) -> str:
     """Return a list of quoted names, separated by commas, for a message. At most `limit` names are shown."""
     names = list(names)
     shown = ", ".join(repr(cut(name, 100)) for name in names[:limit])
-    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
+    return shown + (f" and {len(names) - limit:,} more" if len(names) > limit else "")

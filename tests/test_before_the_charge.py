@@ -292,7 +292,7 @@ UNUSABLE: dict[str, tuple[bytes, str]] = {
     "a quote in the header": (f'"face"x,year\n{ROWS}'.encode(), "header contains an open quote, or text after a closing quote"),
     "a page of the web": (b"<!DOCTYPE html>\n<html><title>Sign in</title></html>\n", "The file is a web page"),
     "JSON": (b'[{"face": "head", "year": 1}]\n', "The file is JSON"),
-    "a header without an end": (b"face,year," + b"x" * 1_100_000, "The header has more than 1000000 characters"),
+    "a header without an end": (b"face,year," + b"x" * 1_100_000, "The header has more than 1,000,000 characters"),
     "a gzip file that is cut": (GZIP[:-40], "The file is incomplete or damaged"),
     "a gzip file without its checksum": (GZIP[:-8], "The file is incomplete or damaged"),
     "a gzip file of an Excel file": (gzip.compress(_excel()), "The file is not text in UTF-8"),

@@ -186,8 +186,8 @@ def parse_condition(text: str, release: AskedOf) -> Condition:
         parts = list(comparisons(rule))
         if len(parts) > MOST_COMPARISONS:
             raise InputError(
-                f"{cut(text, 200)!r}: the condition has {len(parts)} comparisons. At most {MOST_COMPARISONS} are allowed. Ask "
-                "several shorter questions."
+                f"{cut(text, 200)!r}: the condition has {len(parts):,} comparisons. At most {MOST_COMPARISONS:,} are allowed. "
+                "Ask several shorter questions."
             )
         for part in parts:
             _refuse_cut(part, release.by_name[part.column], cut(text, 200))
@@ -221,7 +221,7 @@ def in_one_line(text: str) -> str:
     InputError : if the string is too long for a question.
     """
     if len(text) > LONGEST:
-        raise InputError(f"{cut(text, 60)!r} has {len(text)} characters. A question may have at most {LONGEST}.")
+        raise InputError(f"{cut(text, 60)!r} has {len(text):,} characters. A question may have at most {LONGEST:,}.")
     return " ".join(text.split())
 
 

@@ -211,9 +211,9 @@ def _what_became(draft: Draft, told_together: Container[str]) -> Iterator[Table]
     """
     from rich.table import Column, Table
 
-    tables = [(f"Draft from {draft.source}, {draft.n_rows} rows", draft.columns, draft.left_out)]
+    tables = [(f"Draft from {draft.source}, {draft.n_rows:,} rows", draft.columns, draft.left_out)]
     if linked := draft.members:
-        tables.append((f"Members: {linked.n_members} rows of {linked.n_roots} keys", linked.columns, linked.left_out))
+        tables.append((f"Members: {linked.n_members:,} rows of {linked.n_roots:,} keys", linked.columns, linked.left_out))
     for title, columns, left_out in tables:
         table = Table(Column("column", overflow="fold"), "kind", "bins", "remark", title=title)  # a name is never cut
         for column in columns:

@@ -521,7 +521,7 @@ def _survey(folder: Path) -> tuple[File, File]:
     survey, script = folder / "survey.csv.gz", _script("labour")
     facts = script["read_facts"]()
     script["write_gzip_csv"](script["simulate"](facts, SURVEYED, DEMO_SEED, facts["year"] + YEARS_LATER), survey)
-    screen.print(f"The confidential survey of this demonstration is simulated: {survey!s}, {SURVEYED} rows.")
+    screen.print(f"The confidential survey of this demonstration is simulated: {survey!s}, {SURVEYED:,} rows.")
     return (str(resource("public_data/labour_surrogate.csv.gz")), None), (str(survey), None)
 
 
@@ -554,7 +554,7 @@ def _people(folder: Path) -> tuple[File, File]:
         return str(script["write"](people, folder / kind / "people.csv")), None
 
     public, confidential = written(*_PUBLIC), written(*_CONFIDENTIAL)
-    screen.print(f"The confidential file of this demonstration is simulated: {confidential[0]}, {PEOPLE} rows.")
+    screen.print(f"The confidential file of this demonstration is simulated: {confidential[0]}, {PEOPLE:,} rows.")
     return public, confidential
 
 

@@ -199,7 +199,7 @@ def plan(
         print_plan(spec, shortlist)
         if shortlist is not None and (proposal := cheaper_plan(spec, shortlist)) is not None:
             err.print(cheaper_text(spec, proposal, config, shortlist), style="yellow", soft_wrap=True)
-        screen.print(f"Configurations: {len(spec.space)}   Memory: about {peak_megabytes(spec, jobs, rows)} MB")
+        screen.print(f"Configurations: {len(spec.space)}   Memory: about {peak_megabytes(spec, jobs, rows):,} MB")
         _print_estimates(spec, rows)
         _print_options(spec, rows)
         _print_unmeasured(spec)
@@ -277,7 +277,7 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
     )
     for cost in attempt_costs(spec, rows):
         time = f"{cost.seconds:.0f} s" if cost.seconds >= 10 else f"{max(cost.seconds, 0.1):.1f} s"
-        screen.print(f"  {cost.family}: about {time} and {cost.megabytes} MB; the time grows {cost.grows}")
+        screen.print(f"  {cost.family}: about {time} and {cost.megabytes:,} MB; the time grows {cost.grows}")
     layout = finest(spec)
     screen.print(f"  The columns with the most bins (of {len(layout.sizes)} columns): {layout.largest()}.")
 
@@ -521,9 +521,11 @@ def check(
             phase("reading the private file")
             rows = check_fit(source, spec.schema, spec.input, spec.raw, spec.unit)
         persons = spec.persons(rows.n_file)
-        counted = f"{rows.n_file} rows" if persons is None else f"{persons} persons (different values of {spec.unit.key!r})"
+        counted = so_many(rows.n_file, "row")
+        if persons is not None:
+            counted = f"{so_many(persons, 'person')} (different values of {spec.unit.key!r})"
         if (linked := spec.schema.linked) is not None:
-            counted = f"{rows.n_file} keys of the two tables (different values of {linked.key!r})"
+            counted = f"{so_many(rows.n_file, 'key')} of the two tables (different values of {linked.key!r})"
         fits = rows.fits
         but = " except for the texts below" if fits and (rows.unread or rows.many) else ""
         screen.print(f"{source} {'fits' if fits else 'does not fit'} the specification{but}. The file has {counted}. {EXACT}")

@@ -21,11 +21,11 @@ number or date.
 """
 TOGETHER = "because all rows of a person must be read together."
 NO_ROOTS = "No member has the key of a root. The two files have different keys, or write the keys differently."
-SOME_ROOTS = "{} of the {} keys of the members have no row among the roots. A release excludes all members with these keys."
-TWO_WAYS = "{} of the {} keys are written in more than one way, such as 12 and 12.0. A release counts each of these keys once."
+SOME_ROOTS = "Keys of members that no root has: {:,} of {:,}. A release excludes all members with these keys."
+TWO_WAYS = "Keys that are written in more than one way, such as 12 and 12.0: {:,} of {:,}. A release counts each of them once."
 SAME_NUMBER = (
-    "{} of the {} keys are the same number as another key, such as 007 and 7, or 1E5 and 100000. A release counts each as a "
-    "separate key. If they belong to one person or record, write them in one way before the release."
+    "Keys that are the same number as another key, such as 007 and 7, or 1E5 and 100000: {:,} of {:,}. A release counts each "
+    "of them as a separate key. If such keys belong to one person or record, write them in one way before the release."
 )
 
 ADVICE = (

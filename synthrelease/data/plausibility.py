@@ -239,8 +239,10 @@ def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
     chosen = [i for i, column in enumerate(columns) if column.name in names]
     shape = tuple(len(columns[i].atoms) for i in chosen)
     if math.prod(shape) > MAX_MASK_CELLS:
-        cells = f"{math.prod(shape)} combinations of values of {listing(sorted(names))}"
-        raise RuleError(f"The rules connect {cells}. At most {MAX_MASK_CELLS} combinations are possible")
+        raise RuleError(
+            f"The rules connect the columns {listing(sorted(names))}, whose bins have {math.prod(shape):,} combinations. At "
+            f"most {MAX_MASK_CELLS:,} are possible. Use wider bins, or rules with fewer columns"
+        )
     axes = {columns[i].name: (axis, columns[i]) for axis, i in enumerate(chosen)}
     forbidden = np.zeros(shape, dtype=bool)
 

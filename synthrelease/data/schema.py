@@ -71,7 +71,7 @@ def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[IntervalBi
     for text in texts:
         intervals += _parse(" ".join(str(text).split()), whole_numbers)
         if len(intervals) > MAX_BINS:
-            raise Unexpected(f"A column may have at most {MAX_BINS} bins")
+            raise Unexpected(f"A column may have at most {MAX_BINS:,} bins")
     if not intervals:
         raise Unexpected("The list of bins is empty")
     for left, right in itertools.pairwise(intervals):
@@ -110,7 +110,7 @@ def _parse(text: str, whole_numbers: bool) -> list[IntervalBin]:
     if count < 1 or count != int(count):
         raise Unexpected(f"The range {text!r} must be increasing, and the step must divide it evenly")
     if count > MAX_BINS:
-        raise Unexpected(f"The range {text!r} makes too many bins. A column may have at most {MAX_BINS} bins")
+        raise Unexpected(f"The range {text!r} makes too many bins. A column may have at most {MAX_BINS:,} bins")
     return [_closed(first + i * step, first + (i + 1) * step - 1) for i in range(int(count))]
 
 

@@ -126,7 +126,7 @@ def _as_missing(digits: Digits, column: Column) -> Digits:
 
 def check_number_of_rows(n_rows: int) -> None:
     if n_rows > MOST_ROWS:
-        raise InputError(f"The file has more than {MOST_ROWS} rows, the largest possible number.")
+        raise InputError(f"The file has more than {MOST_ROWS:,} rows. This version cannot read more.")
 
 
 class CellCount:

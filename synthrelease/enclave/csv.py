@@ -398,9 +398,9 @@ class _Lines:
             if "\0" in line:
                 raise zero_byte(self._encoding)
             if self.length >= MAX_LINE:
-                raise endless(f"has {MAX_LINE} characters or more")
+                raise endless(f"has {MAX_LINE:,} characters or more")
             if self.blank > MAX_BLANK_LINES:
-                raise endless(f"comes after more than {MAX_BLANK_LINES} blank lines")
+                raise endless(f"comes after more than {MAX_BLANK_LINES:,} blank lines")
             yield line
 
     def put_back(self, block: bytes) -> None:

@@ -58,7 +58,7 @@ def fixed_width_batches(
                 if not lines:
                     break
                 if max(map(len, lines)) >= MAX_LINE:
-                    raise endless(f"has {MAX_LINE} characters or more")
+                    raise endless(f"has {MAX_LINE:,} characters or more")
                 if layout.record_type is not None:
                     lines = [line for line in lines if line.strip(_BLANKS)]
                 for first in range(0, len(lines), at_once):

@@ -230,7 +230,7 @@ def _read(
         found_in = [messages[misfit] for misfit in sorted(counted.problems)]
         raise InputError("\n  ".join(["The file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
     if not counted.n_rows:
-        raise InputError("The file has no rows after the header.")
+        raise InputError("The table has no rows.")
     unread, many, fits = list[str](), list[str](), True
     for (index, kind), rows in sorted(counted.misfits.items()):
         often = kind != READ and MANY * rows > (read := counted.misfits[index, READ])

@@ -212,7 +212,7 @@ class RecordNumbers:
         InputError : if a number occurs twice, or if there are no numbers.
         """
         if not self.n_rows:
-            raise InputError("The file has no rows after the header.")
+            raise InputError("The table has no rows.")
         if len(repeated(np.concatenate(self._marks))):
             raise InputError(
                 f"column {self._by!r}: Some record numbers occur more than once. The numbers 12 and 12.0 are equal. Rows with "

@@ -196,7 +196,7 @@ Batch = tuple[int, Mapping[str, Texts]]
 
 
 def too_long(name: str) -> InputError:
-    return InputError(f"column {name!r}: A value has more than {LONGEST_TEXT} characters.")
+    return InputError(f"column {name!r}: A value has more than {LONGEST_TEXT:,} characters.")
 
 
 Text = TypeVar("Text")

@@ -166,7 +166,7 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
     model = NamedModel(words=words, factors=factors, rows=Rows(text=words.where, rule=where, valued=valued), groups=groups)
     if len(model.functions) > MOST_NUMBERS:
         problem = f"The question needs {len(model.functions)} sums of {len(factors)} columns and conditions"
-        raise Unexpected(f"{problem}. At most {MOST_NUMBERS} sums can be measured. Name fewer columns or conditions")
+        raise Unexpected(f"{problem}. At most {MOST_NUMBERS:,} sums can be measured. Name fewer columns or conditions")
     return model
 
 

@@ -142,6 +142,6 @@ class _Checked:
         rows = self.model.sample(n, generator)
         if not isinstance(rows, Counts) or rows.layout != self.layout or rows.total != n:
             raise ValueError(
-                f"The model of another package must return {n} rows of the fitted columns, but it returned other rows"
+                f"The model of another package must return {n:,} rows of the fitted columns, but it returned other rows"
             )
         return rows

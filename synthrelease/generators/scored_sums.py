@@ -202,7 +202,7 @@ class SumGroup:
         weight = Fraction((weighted and weighted["weight"]) or 1)
         sums = tuple(ScoredSum.of(term) for term in terms_of(weighted["rest"] if weighted else text))
         if not weight or len(sums) > MOST_NUMBERS:
-            problem = "has weight 0. A weight must be above 0" if not weight else f"has more than {MOST_NUMBERS} sums"
+            problem = "has weight 0. A weight must be above 0" if not weight else f"has more than {MOST_NUMBERS:,} sums"
             raise Unexpected(f"{text.strip()!r} {problem}")
         return cls(sums=sums, weight=weight)
 

@@ -138,7 +138,7 @@ def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> N
         coarser = f" Use coarser bins of {finest(spec).largest()}, or another generator than {heaviest.family!r}."
         fewer = " Run fewer processes (--jobs)." if jobs > 1 else coarser
         raise ResourceError(
-            f"Refused: the run needs about {needed} MB of memory, but this machine has only {available} MB. Nothing was "
+            f"Refused: the run needs about {needed:,} MB of memory, but this machine has only {available:,} MB. Nothing was "
             f"spent.{fewer}"
         )
 
@@ -162,8 +162,8 @@ def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None
     if needed > available:
         fewer = " Run fewer processes (--jobs)." if jobs > 1 else " Use coarser bins, or other generators."
         raise ResourceError(
-            f"Refused: in a trial on made-up rows, the run needed about {needed} MB of memory, but this machine has only "
-            f"{available} MB. Nothing was spent.{fewer}"
+            f"Refused: in a trial on made-up rows, the run needed about {needed:,} MB of memory, but this machine has only "
+            f"{available:,} MB. Nothing was spent.{fewer}"
         )
 
 

@@ -200,8 +200,8 @@ def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[
         return part()
     except MemoryError:
         problem = ResourceError(
-            f"Refused: even with a made-up table of {ROWS} rows, {tried} needs more memory than this machine has. Nothing was "
-            "spent."
+            f"Refused: even with a made-up table of {ROWS:,} rows, {tried} needs more memory than this machine has. Nothing "
+            "was spent."
         )
     except Exception as error:
         if isinstance(error, SynthreleaseError) and not isinstance(error, PrivateFailure):
@@ -209,7 +209,7 @@ def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[
         # the data are made up, so the message of the error is public
         cause = "the program failed on counts" if isinstance(error, PrivateFailure) else f"{failure_of(error)} ({error})"
         text = (
-            f"A trial on a made-up table of {ROWS} rows failed in {tried}: {cause}. Every round of the release could fail in "
+            f"A trial on a made-up table of {ROWS:,} rows failed in {tried}: {cause}. Every round of the release could fail in "
             "the same way. Nothing was read, and nothing was spent"
         )
         problem = SpecError.at(spec.path, "generators" if configuration else "criteria", text)

@@ -307,7 +307,7 @@ def read_private(
             "as spent."
         )
     if piece is not None and spec.rows.stated is not None and spec.rows.stated * piece.rule.of > rows.n_file:
-        most = f"One of {piece.rule.of} pieces has about {rows.n_file // piece.rule.of} rows"
+        most = f"One of {piece.rule.of} pieces has about {rows.n_file // piece.rule.of:,} rows"
         raise InputError(
             f"{data}: [input] rows = {spec.rows.stated} is too large. {most}. Nothing was published. The whole planned budget "
             "counts as spent."

@@ -121,7 +121,7 @@ class Scouting:
         """Return sentences that say what the scout measures and what it costs."""
         columns = so_many(len(self.columns), "column")
         return (
-            f"The scout measures {queries(self.columns)} noisy tables of single columns ({columns}) and "
+            f"The scout measures {so_many(queries(self.columns), 'noisy table')} of single columns ({columns}) and "
             f"costs epsilon {decimal_text(self.cap.alone)}. Scout and release together cost epsilon "
             f"{decimal_text(self.cap.epsilon)}, delta {float(self.cap.delta):g}."
         )

@@ -150,7 +150,7 @@ class FixedWidthTable(SpecTable):
         positions = [*(position for table in tables for position in table.values()), self.record_type or (1, 1)]
         for first, last, *decimals in positions:
             if not (1 <= first <= last <= MOST_CHARACTERS and all(0 <= digits <= last - first + 1 for digits in decimals)):
-                yield f"Positions are [first, last] or [first, last, decimals], with 1 <= first <= last <= {MOST_CHARACTERS}"
+                yield f"Positions are [first, last] or [first, last, decimals], with 1 <= first <= last <= {MOST_CHARACTERS:,}"
 
     def table_of(self, needed: Sequence[str], record: str | None) -> tuple[str, dict[str, Position]]:
         """Return the record type of the lines to read, and the positions of the columns in these lines. If the file has no
@@ -233,7 +233,7 @@ class InputTable(SpecTable):
     def _number_or_word(cls, rows: Any) -> Any:
         whole = isinstance(rows, int) and not isinstance(rows, bool) and 1 <= rows <= MAX_STATED_ROWS
         if not (whole or rows in ("private", "exact")):
-            raise UnexpectedValue(f"'private', 'exact', or a whole number from 1 to {MAX_STATED_ROWS}")
+            raise UnexpectedValue(f"'private', 'exact', or a whole number from 1 to {MAX_STATED_ROWS:,}")
         return rows
 
 
@@ -455,7 +455,7 @@ def endless(fault: str) -> Unreadable:
 
 
 def endless_header(longest: int) -> Unreadable:
-    return endless(f"has more than {longest} characters")
+    return endless(f"has more than {longest:,} characters")
 
 
 def zero_byte(encoding: str) -> Unreadable:
@@ -480,7 +480,7 @@ def wrong_quotes(long: bool, longest: int, row: int) -> str:
     """Return the message about an unpaired quotation mark. If `long` is true, the message also mentions that a field may be too
     long."""
     if long:
-        return f"{_place(row)} contains an open quote, or a field of more than {longest} characters."
+        return f"{_place(row)} contains an open quote, or a field of more than {longest:,} characters."
     return f"{_place(row)} contains an open quote, or text after a closing quote. Quotes around a field must be in pairs."
 
 

@@ -193,8 +193,10 @@ class SelectionTable(SpecTable):
             yield 'test = "joint" needs `test_epsilon`, and test = "each" must not have `test_epsilon`'
         if self.mode == "truncated_negative_binomial":
             if not SMALLEST_LAW <= self.stop_probability < 1:
-                expected = f"a stop_probability of at least 1e-6 and below 1 for {self.mode!r}"
-                yield Unexpected(expected, f"{float(self.stop_probability):g}")
+                yield Unexpected(
+                    f"With mode = {self.mode!r}, stop_probability is a parameter of the distribution of the number of rounds. "
+                    f"It must be at least 1e-6 and below 1, not {float(self.stop_probability):g}"
+                )
             if self.shape and abs(self.shape) < SMALLEST_LAW:
                 yield Unexpected("a shape of 0, or a shape of at least 1e-6 in absolute value", f"{float(self.shape):g}")
         elif "shape" in self.model_fields_set:
@@ -368,14 +370,14 @@ class AttacksTable(SpecTable):
 MAX_TABLES = 200
 """The maximum number of rules, generators, projections or criteria of one specification."""
 MAX_COLUMNS = 1000
-MOST_COLUMNS = f"At most {MAX_COLUMNS} columns are possible, because noise and time grow with the number of pairs of columns"
+MOST_COLUMNS = f"At most {MAX_COLUMNS:,} columns are possible, because noise and time grow with the number of pairs of columns"
 
 
 def _not_too_many(columns: Any) -> Any:
     if isinstance(columns, Mapping) and len(columns) > MAX_COLUMNS:
         raise Unexpected(
-            f"The configuration has {len(columns)} columns. {MOST_COLUMNS}. Delete some tables [columns.NAME], or draft again "
-            "with `init --only A,B,...` or `init --leave-out A,B,...`"
+            f"The configuration has {len(columns):,} columns. {MOST_COLUMNS}. Delete some tables [columns.NAME], or draft "
+            "again with `init --only A,B,...` or `init --leave-out A,B,...`"
         )
     return columns
 

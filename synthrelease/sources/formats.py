@@ -49,7 +49,7 @@ def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
                 raise InputError(
                     f"column {part.path_in_schema!r}: The texts are too long. In a part of the file, this column needs more "
                     f"than {MOST_BYTES // 2**20} MB of memory, and more than {BYTES_PER_ROW} bytes for each row. A text "
-                    f"may have at most {LONGEST_TEXT} characters, and most texts must be short."
+                    f"may have at most {LONGEST_TEXT:,} characters, and most texts must be short."
                 )
 
 

@@ -44,6 +44,7 @@ def check_driver(uri: str) -> None:
 
 PARQUET = b"PAR1"
 CSV_NAMES = (".csv", ".csv.gz")
+_OTHER = "a file that is neither a Parquet nor a CSV file"
 
 _PATTERN = re.compile(r"[*?\[]")
 
@@ -79,7 +80,7 @@ def folder_files(path: Path) -> list[Path]:
     def listed() -> list[Path]:
         return sorted((entry for entry in path.iterdir() if entry.name[0] not in "._"), key=lambda entry: entry.name)
 
-    return _tables("is in the folder", listed)
+    return _tables("The folder contains", listed)
 
 
 def fitting(pattern: Path) -> list[Path]:
@@ -97,26 +98,24 @@ def pattern_files(pattern: Path) -> list[Path]:
     ------
     InputError : if no path matches, or if a matching path is not a Parquet or CSV file.
     """
-    return _tables("matches the pattern", lambda: fitting(pattern))
+    return _tables("The pattern matches", lambda: fitting(pattern))
 
 
-def _tables(what: str, listed: Callable[[], list[Path]]) -> list[Path]:
+def _tables(beginning: str, listed: Callable[[], list[Path]]) -> list[Path]:
     """Return the files of a folder or pattern. Raises InputError if there is no file, or if a file is not a Parquet or CSV
-    file.
+    file. The message begins with `beginning`.
     """
     try:
         entries = listed()
-        kinds = ["A folder" if entry.is_dir() else "" if _is_table(entry) else "Another file" for entry in entries]
+        kinds = ["a folder" if entry.is_dir() else "" if _is_table(entry) else _OTHER for entry in entries]
     except (OSError, ValueError):
-        entries, kinds = [], ["A file that cannot be opened"]
-    _check(what, kinds or ["No file"])
+        entries, kinds = [], ["something that cannot be opened"]
+    if wrong := next(filter(None, kinds or ["no file"]), ""):
+        advice = (
+            " A table that is divided into folders by the values of a column cannot be read." if wrong == "a folder" else ""
+        )
+        raise InputError(f"{beginning} {wrong}. Only Parquet and CSV files (.csv or .csv.gz) may be there.{advice}")
     return entries
-
-
-def _check(what: str, kinds: Sequence[str]) -> None:
-    if wrong := next(filter(None, kinds), ""):
-        advice = " Folders of partitions cannot be read. Write the table without partitions." if wrong == "A folder" else ""
-        raise InputError(f"{wrong} {what}. Only Parquet and CSV files may be there.{advice}")
 
 
 def _is_table(path: Path) -> bool:

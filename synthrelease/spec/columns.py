@@ -70,7 +70,7 @@ def _categories(table: ColumnTable) -> _AtomicBins:
     texts = listed if isinstance(listed, dict) else {label: [label] for label in listed}
     labels, values = tuple(texts), dict[str, int]()
     _require(texts, "categories", "The column has no categories. List at least one")
-    _require(len(labels) <= MAX_BINS, "categories", f"at most {MAX_BINS} categories", f"{len(labels)}")
+    _require(len(labels) <= MAX_BINS, "categories", f"at most {MAX_BINS:,} categories", f"{len(labels):,}")
     _require(len(labels) == len(listed), "categories", "different categories", f"{_commonest(listed)!r} twice")
     readable("categories", labels)
     for index, (label, spellings) in enumerate(texts.items()):
@@ -94,7 +94,7 @@ def _codes(table: ColumnTable) -> _AtomicBins:
         raise ColumnError("codes", f"{fault}. Name an existing file, or write a table of codes with their labels")
     codes, labels = tuple(table.codes or ()), tuple((table.codes or {}).values())
     _require(codes, "codes", "The column has no codelist. Write a table of codes with their labels, or name a CSV file")
-    _require(len(codes) <= MAX_BINS, "codes", f"at most {MAX_BINS} codes", f"{len(codes)}")
+    _require(len(codes) <= MAX_BINS, "codes", f"at most {MAX_BINS:,} codes", f"{len(codes):,}")
     readable("codes", labels)
     _require(len(set(labels)) == len(labels), "codes", f"Two codes have the same label, {_commonest(labels)!r}")
     blank = next((code for code in codes if not code.strip()), None)
@@ -308,7 +308,7 @@ def read_codelist(path: Path) -> Codelist:
         for level, group in zip(levels, inside, strict=True):
             groups[level][code] = group
         if len(labels) > MAX_BINS:
-            raise _problem(path, number, f"A codelist may have at most {MAX_BINS} codes")
+            raise _problem(path, number, f"A codelist may have at most {MAX_BINS:,} codes")
     if not labels:
         raise _problem(path, number, "The codelist has no code after the header")
     _check_nesting(path, groups, line_of)
@@ -464,7 +464,7 @@ def _numeric_column(
     for key, bins in table.alternatives.items():
         parsed[key] = _numeric(f"alternatives.{key}", bins, whole, bounds)
         n_bins += len(parsed[key])
-        _require(n_bins <= MAX_BINS, f"alternatives.{key}", f"All alternatives together may have at most {MAX_BINS} bins")
+        _require(n_bins <= MAX_BINS, f"alternatives.{key}", f"All alternatives together may have at most {MAX_BINS:,} bins")
     inner = {interval.lower for intervals in parsed.values() for interval in intervals[1:]}
     if groups is not None:
         inner |= {interval.lower for interval in _numeric("groups", groups, whole, bounds)[1:]}
@@ -571,7 +571,7 @@ def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) ->
         text = f"{step:.15g}"
         _require(not whole or step == int(step), "step", f"In a column of whole numbers, the step must be whole. It is {text}")
         few = (bounds[1] - bounds[0]) / step <= MAX_BINS
-        _require(few, "step", f"The step {text} is too small. There may be at most {MAX_BINS} steps between the bounds")
+        _require(few, "step", f"The step {text} is too small. There may be at most {MAX_BINS:,} steps between the bounds")
 
 
 def _stated_numbers(

@@ -60,7 +60,7 @@ def check_members(table: MembersTable, release: ReleaseFile, problems: Problems)
     wide = len(release.columns) + 1 + table.most * len(table.columns)
     if wide > MAX_COLUMNS:
         parts = f"{len(release.columns) + 1} of roots and {table.most} times {len(table.columns)} of members"
-        problems.add("members.most", f"There are {wide} columns: {parts}. {MOST_COLUMNS}")
+        problems.add("members.most", f"There are {wide:,} columns: {parts}. {MOST_COLUMNS}")
 
 
 def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:

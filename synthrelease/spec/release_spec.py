@@ -285,7 +285,7 @@ class ReleaseSpec:
     def check_rows(self, n_file: int) -> None:
         """Raise InputError if the file has more rows than the population."""
         if self.most_rows is not None and n_file > self.most_rows:
-            raise InputError(f"The file has {n_file} rows, more than the population ({self.most_rows}, size in [population]).")
+            raise InputError(f"The file has {n_file:,} rows, but [population] size is only {self.most_rows:,}.")
 
     @property
     def earlier(self) -> tuple[bytes, ...]:

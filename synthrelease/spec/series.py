@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from synthrelease.errors import Unexpected
+from synthrelease.errors import Unexpected, so_many
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import Loss, PaidYear, YearOfSeries
 from synthrelease.settings.mistakes import Problems
@@ -121,7 +121,7 @@ def promise_text(year: YearOfSeries) -> str:
     promise, years = plan.promise or Loss(Fraction(0), Fraction(0)), plan.years
     persons = "each record is in one year and is a different person"
     if plan.in_all != 1:
-        persons = f"a person has at most {plan.in_year} records in a year and {plan.in_all} in all years"
+        persons = f"a person has at most {so_many(plan.in_year, 'record')} in a year and {plan.in_all} in all years"
     delta = f", delta = {decimal_text(promise.delta)}" if promise.delta else ""
     second = " If a release finds no table, its year has no second release."
     if plan.fallbacks:

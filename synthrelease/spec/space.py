@@ -299,7 +299,7 @@ def build_space(release: ReleaseFile, schema: Schema, synthetic: Plausibility, p
     )
     size = math.prod(len(names) for names in binnings.values()) * len(generators) * len(projections)
     if size > MAX_CONFIGURATIONS:
-        problems.add("", f"There are {size} configurations. At most {MAX_CONFIGURATIONS} are possible")
+        problems.add("", f"There are {size:,} configurations. At most {MAX_CONFIGURATIONS:,} are possible")
         problems.stop()
     if size:
         _check_generators(release, space, list(generators.values()), synthetic, problems)
@@ -399,7 +399,7 @@ def _expand(
         problems.add(f"{path}.{empty[0]}", "The list is empty. Write at least one value")
         return
     if len(combinations) + math.prod(len(values) for values in listed.values()) > MAX_CONFIGURATIONS:
-        problems.add(path, f"There are more than {MAX_CONFIGURATIONS} combinations of values")
+        problems.add(path, f"There are more than {MAX_CONFIGURATIONS:,} combinations of values")
         return
     seen: set[tuple[str, str]] = set()
     repeated = False

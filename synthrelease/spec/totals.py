@@ -154,7 +154,7 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
     binnings = [_binning(schema[name], label, groups.get(name)) for name, label in zip(table.columns, labels, strict=True)]
     shape = tuple(len(names) for names in labels)
     if math.prod(shape) > MOST_CELLS:
-        raise Unexpected(f"The margin has {math.prod(shape)} combinations of groups. At most {MOST_CELLS} are possible")
+        raise Unexpected(f"The margin has {math.prod(shape):,} combinations of groups. At most {MOST_CELLS:,} are possible")
     cells = list(product(*labels))
     missing = [cell for cell in cells if cell not in totals]
     if missing:

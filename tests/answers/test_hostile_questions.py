@@ -32,8 +32,8 @@ def release(folder: Path) -> PublishedRelease:
     [
         ("year < " + "9" * 5000, "'year' must be compared with a number between -1e15 and 1e15, not with 999"),
         ("year < -" + "9" * 400, "must be compared with a number between -1e15 and 1e15"),
-        (" and ".join(["year < 5"] * 3000), f"characters. A question may have at most {LONGEST}."),
-        (" and ".join(["year < 5"] * 1500), f"has 1500 comparisons. At most {MOST_COMPARISONS} are allowed"),
+        (" and ".join(["year < 5"] * 3000), f"characters. A question may have at most {LONGEST:,}."),
+        (" and ".join(["year < 5"] * 1500), f"has 1,500 comparisons. At most {MOST_COMPARISONS:,} are allowed"),
         ("a" * 19_000, "expected a column"),
         ("face == '" + "h" * 19_000 + "'", "is not a category of 'face'"),
         ("year < 5 " + "x" * 19_000, "expected 'and', 'or' or the end of the rule, found 'xxx"),

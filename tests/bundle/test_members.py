@@ -247,7 +247,7 @@ def test_a_record_has_at_most_1000_columns(tmp_path: Path) -> None:
     many = "".join(f'[members.columns.c{place}]\nkind = "category"\ncategories = ["a", "b"]\n' for place in range(98))
     assert "[[members.rules]]" in CONFIG
     message = (
-        r"members\.most: There are 1003 columns: 3 of roots and 10 times 100 of members\. At most 1000 columns are possible"
+        r"members\.most: There are 1,003 columns: 3 of roots and 10 times 100 of members\. At most 1,000 columns are possible"
     )
     with pytest.raises(SpecError, match=message):
         load_spec(write_households(tmp_path, {"[[members.rules]]": f"{many}[[members.rules]]", "most = 2": "most = 10"}))

@@ -71,7 +71,7 @@ def test_two_dots_stand_for_one_bin_per_whole_number() -> None:
 def test_runs_that_make_very_many_bins_are_refused_before_they_are_made() -> None:
     assert len(whole("1..20000")) == 20_000
     for texts in (["1..20001"], ["1..20000", "20001..20002"], ["0-999999999999 by 1"]):
-        with pytest.raises(ValueError, match="A column may have at most 20000 bins"):
+        with pytest.raises(ValueError, match="A column may have at most 20,000 bins"):
             whole(*texts)
 
 
@@ -150,7 +150,7 @@ def test_an_unreadable_bin_of_whole_numbers_is_refused(text: str) -> None:
         ("18..17", "must be increasing, and the step must divide it evenly"),
         ("24-18", "must go from a lower to a higher number"),
         ("18-18", "must go from a lower to a higher number"),
-        ("0..999999", f"makes too many bins. A column may have at most {MAX_BINS} bins"),
+        ("0..999999", f"makes too many bins. A column may have at most {MAX_BINS:,} bins"),
     ],
 )
 def test_an_impossible_range_of_whole_numbers_is_refused(text: str, message: str) -> None:

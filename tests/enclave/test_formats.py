@@ -296,12 +296,15 @@ def test_a_folder_of_parquet_is_refused_for_what_it_may_hide(tmp_path):
     (path / "part-1.parquet").write_bytes(b"PAR1" + bytes(50))
     assert message(path).endswith("is incomplete or damaged. The problem is in file 2 of 3, in the order of their names.")
     (path / "part-1.parquet").write_text("age,sex\n")  # by its name it is no CSV
-    assert message(path) == f"{path}: Another file is in the folder. Only Parquet and CSV files may be there."
+    assert message(path) == (
+        f"{path}: The folder contains a file that is neither a Parquet nor a CSV file. Only Parquet and CSV files (.csv or "
+        ".csv.gz) may be there."
+    )
     (path / "part-1.parquet").unlink()
     (path / "sex=F").mkdir()
     found = message(path)
-    assert found.startswith(f"{path}: A folder is in the folder. ")
-    assert "Folders of partitions cannot be read. Write the table without partitions." in found
+    assert found.startswith(f"{path}: The folder contains a folder. ")
+    assert "A table that is divided into folders by the values of a column cannot be read." in found
     assert "sex=F" not in found
 
 

@@ -66,7 +66,7 @@ def test_a_folder_and_a_pattern_have_the_counts_of_one_file(register, name, monk
 def test_a_pattern_that_fits_nothing_or_something_else_is_refused(register):
     assert not Source.of(register / "nothing-*.csv").is_there()
     (register / "part-9.txt").write_text("age\n")
-    assert message(register / "part-*").endswith("Another file matches the pattern. Only Parquet and CSV files may be there.")
+    assert "The pattern matches a file that is neither a Parquet nor a CSV file. Only" in message(register / "part-*")
 
 
 def test_the_first_file_that_cannot_be_read_is_told_without_its_name(register):

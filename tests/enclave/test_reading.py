@@ -100,7 +100,10 @@ def test_bytes_that_are_no_csv_are_refused(tmp_path, content, expected):
 
 
 def test_an_empty_folder_and_a_file_that_is_not_there_are_refused(tmp_path):
-    assert message(tmp_path) == f"{tmp_path}: No file is in the folder. Only Parquet and CSV files may be there."
+    assert (
+        message(tmp_path)
+        == f"{tmp_path}: The folder contains no file. Only Parquet and CSV files (.csv or .csv.gz) may be there."
+    )
     absent = tmp_path / "absent.csv"
     assert message(absent) == f"{absent}: There is no such file."
     odd = Path("a\0b")
@@ -148,7 +151,7 @@ def test_a_parquet_file_is_refused_when_it_is_cut_off_or_empty_or_lacks_a_column
     path.write_bytes(content[:-20])
     assert message(path) == f"{path}: {DAMAGED_PARQUET}"
     write_parquet(path, [])
-    assert message(path) == f"{path}: The file has no rows after the header."
+    assert message(path) == f"{path}: The table has no rows."
     columns = "The needed columns are 'age', 'sex', 'date_of_birth', 'height'"
     pq.write_table(pa.table({"age": [34], "sex": ["F"], "date_of_brith": ["1990-04-01"], "height": [1.64]}), path)
     column = "for the column 'date_of_birth' in the configuration"
@@ -275,7 +278,7 @@ def test_a_file_with_texts_among_numbers_is_read_without_a_warning(tmp_path, mon
 
 HEAD = HEADER.encode()
 ENDLESS = {
-    "one record over all lines": (HEAD + b'34,"' + b'\n","' * 1000, "has 1000 characters or more"),
+    "one record over all lines": (HEAD + b'34,"' + b'\n","' * 1000, "has 1,000 characters or more"),
     "blank lines": (HEAD + b"\n" * 1000, "comes after more than 100 blank lines"),
     "blank lines before the header": (b" \n" * 1000 + HEAD, "The header comes after more than 100 blank lines"),
     "a header without an end": (b"age," * 100 + HEAD, "The header has more than 200 characters"),
@@ -298,7 +301,7 @@ def test_a_file_without_an_end_is_refused_after_its_first_part(tmp_path, monkeyp
 def test_a_small_file_of_very_many_blank_lines_is_refused_with_the_limits_as_they_are(tmp_path):
     path = tmp_path / "people.csv"
     path.write_bytes(gzip.compress(HEAD + b"\n" * 30_000_000))
-    assert "comes after more than 1000000 blank lines" in message(path)
+    assert "comes after more than 1,000,000 blank lines" in message(path)
 
 
 def test_long_rows_come_in_small_pieces(tmp_path, monkeypatch):

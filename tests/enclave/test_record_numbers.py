@@ -196,7 +196,7 @@ def test_a_folder_is_one_register(tmp_path: Path) -> None:
     [
         (["1,0", "2,0"], "id,a", "The header has none of the columns 'number'"),
         (["1,0", "2"], "number,a", "has 1 field, but the header has 2"),
-        ([], "number,a", "The file has no rows after the header"),
+        ([], "number,a", "The table has no rows"),
     ],
 )
 def test_a_file_without_numbers_is_refused_by_name(tmp_path: Path, rows: list[str], header: str, found: str) -> None:

@@ -55,7 +55,7 @@ def test_a_release_says_what_is_promised_and_what_is_paid(two_years: tuple[Path,
     assert Fraction(third.paid_epsilon_exact) == EPSILON + 18  # a year without a release counts as planned
     text = re.sub(r"\s+", " ", (two_years[1] / "README.html").read_text(encoding="utf-8"))
     assert "2023 is year 3 of 3 (2021 to 2023)" in text
-    assert "person over all years is epsilon = 57, if a person has at most 1 records in a year and 2 in all years" in text
+    assert "person over all years is epsilon = 57, if a person has at most 1 record in a year and 2 in all years" in text
     assert "this is the last year of the plan" in text
     given = [(two_years[0], {path.name: path.read_bytes() for path in two_years[0].iterdir()})]
     report = verify_files({path.name: path.read_bytes() for path in two_years[1].iterdir()}, earlier=given)

@@ -134,7 +134,7 @@ def test_a_run_that_needs_more_memory_than_there_is_is_refused(tmp_path: Path, m
     monkeypatch.setattr(memory, "machine_megabytes", lambda: 6000)
     assert dry_run(spec, {}).seconds > 0
     with pytest.raises(
-        ResourceError, match="needed about 14200 MB of memory, but this machine has only 6000 MB. Nothing was spent"
+        ResourceError, match="needed about 14,200 MB of memory, but this machine has only 6,000 MB. Nothing was spent"
     ):
         dry_run(spec, {}, jobs=2)
     monkeypatch.setattr(memory, "machine_megabytes", lambda: 4999)

@@ -27,7 +27,7 @@ def test_a_run_that_does_not_fit_is_refused_with_both_sizes(tmp_path: Path, monk
     needed = peak_megabytes(spec)
     monkeypatch.setattr(memory, "machine_megabytes", lambda: needed - 1)
     with pytest.raises(
-        ResourceError, match=f"needs about {needed} MB of memory, but this machine has only {needed - 1} MB. Nothing"
+        ResourceError, match=f"needs about {needed:,} MB of memory, but this machine has only {needed - 1:,} MB. Nothing"
     ):
         check_memory(spec)
     with pytest.raises(ResourceError, match=r"Run fewer processes \(--jobs\)"):

@@ -60,7 +60,7 @@ def test_a_space_of_more_than_a_hundred_thousand_configurations_is_refused(speci
     thetas, counts = list(range(1, 601)), list(range(1, 1001))
     change(specification / "release.toml", "theta = [4, 8]", f"theta = {thetas}")
     change(specification / "release.toml", "minimum_count = [2, 3]", f"minimum_count = {counts}")
-    expected = "release.toml: (top level): There are 1200000 configurations. At most 100000 are possible."
+    expected = "release.toml: (top level): There are 1,200,000 configurations. At most 100,000 are possible."
     assert message_for(specification) == expected  # 2 alternatives x 600 x 1000
 
 
@@ -68,7 +68,7 @@ def test_too_many_combinations_in_one_table_are_refused_before_they_are_made(spe
     splits = [f"0.{i:03d}" for i in range(1, 102)]
     change(specification / "release.toml", "theta = [4, 8]", f"theta = {list(range(1, 1001))}")
     change(specification / "release.toml", "epsilon_split = 0.1", f"epsilon_split = [{', '.join(splits)}]")
-    assert message_for(specification) == "release.toml: generators[0]: There are more than 100000 combinations of values."
+    assert message_for(specification) == "release.toml: generators[0]: There are more than 100,000 combinations of values."
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_too_many_columns_are_refused_with_the_reason_and_what_to_do(tmp_path: P
     more = "".join(f'[columns.c{place}]\nkind = "category"\ncategories = ["a"]\n\n' for place in range(1000))
     config.write_text(config.read_text().replace("[columns.face]", f"{more}[columns.face]"))
     expected = (
-        r"columns: The configuration has 1002 columns. At most 1000 columns are possible, because .* `init --only A,B,...`"
+        r"columns: The configuration has 1,002 columns. At most 1,000 columns are possible, because .* `init --only A,B,...`"
     )
     with pytest.raises(SpecError, match=expected):
         load_spec(config)

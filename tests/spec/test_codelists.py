@@ -265,5 +265,5 @@ def test_twelve_thousand_codes_are_quick(tmp_path: Path) -> None:
 def test_a_codelist_of_very_many_codes_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "many.csv"
     path.write_text("code,label\n" + "".join(f"{i},label {i}\n" for i in range(20_001)))
-    with pytest.raises(SpecError, match=r"A codelist may have at most 20000 codes"):
+    with pytest.raises(SpecError, match=r"A codelist may have at most 20,000 codes"):
         read_codelist(path)

@@ -182,9 +182,9 @@ def test_columns_of_very_many_bins_or_categories_are_refused_before_they_fill_th
         build_column("x", table, InputTable(), [], None)
 
     build(alternatives={"single": ["1..19999"]})
-    with pytest.raises(ColumnError, match=r"alternatives\.b: All alternatives together may have at most 20000 bins"):
+    with pytest.raises(ColumnError, match=r"alternatives\.b: All alternatives together may have at most 20,000 bins"):
         build(alternatives={"a": ["1..19999"], "b": ["1..19999"], "c": ["=1"]})
-    with pytest.raises(ColumnError, match="categories: expected at most 20000 categories, found 20001"):
+    with pytest.raises(ColumnError, match="categories: expected at most 20,000 categories, found 20,001"):
         category(categories=[str(number) for number in range(20_001)])
 
 

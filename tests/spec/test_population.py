@@ -111,5 +111,5 @@ def test_what_says_that_it_is_no_simple_random_sample_is_refused(case: str, tmp_
 
 def test_a_file_of_more_rows_than_the_population_is_refused(tmp_path: Path) -> None:
     spec = spec_of(tmp_path, POPULATION.replace("4010", "400"))
-    with pytest.raises(InputError, match=r"The file has 401 rows, more than the population \(400, size in \[population\]\)"):
+    with pytest.raises(InputError, match=r"The file has 401 rows, but \[population\] size is only 400\."):
         release(spec, write_data(tmp_path))

@@ -188,11 +188,8 @@ def test_a_ledger_adds_epsilon_and_delta_of_such_releases(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({STOP: BEST_OF_K.replace("0.05", "0")}, "of at least 1e-6 and below 1 for 'truncated_negative_binomial', found 0"),
-        (
-            {STOP: BEST_OF_K.replace("0.05", "1e-7")},
-            "of at least 1e-6 and below 1 for 'truncated_negative_binomial', found 1e-07",
-        ),
+        ({STOP: BEST_OF_K.replace("0.05", "0")}, "of the number of rounds. It must be at least 1e-6 and below 1, not 0"),
+        ({STOP: BEST_OF_K.replace("0.05", "1e-7")}, "of the number of rounds. It must be at least 1e-6 and below 1, not 1e-07"),
         (
             {STOP: BEST_OF_K.replace("shape = 0", "shape = -1e-9")},
             "shape of 0, or a shape of at least 1e-6 in absolute value, found -1e-09",

@@ -82,7 +82,7 @@ def test_the_demonstration_runs_every_command_and_says_which(shown: tuple[Path, 
     at = [text.index(f"$ synthrelease {name} ") for name in commands]
     assert at == sorted(at)
     assert f"--members{shown[0]}/confidential/stays.csv" in "".join(shown[1].split())
-    assert "The file has 20000 keys of the two tables (different values of 'patient')." in text
+    assert "The file has 20,000 keys of the two tables (different values of 'patient')." in text
     assert "The files fit together." in text
     assert "A second table has the members, with 4 columns more." in text
     assert "1 charge, epsilon 1.909402651 of 3" in text

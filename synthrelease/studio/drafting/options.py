@@ -531,7 +531,7 @@ class UnitAnswer:
             raise InputError(f"--unit must be `row` or a column of the file ({listing(names)}), not {found}.{meant}")
         if not (n_rows.isascii() and n_rows.isdigit() and 1 <= int(n_rows[:9]) <= MOST_ROWS):
             raise InputError(
-                f"--unit: the number after {key + ':'!r} must be a whole number from 1 to {MOST_ROWS}, not {n_rows!r}."
+                f"--unit: the number after {key + ':'!r} must be a whole number from 1 to {MOST_ROWS:,}, not {n_rows!r}."
             )
         return cls(key=key, records=int(n_rows))
 

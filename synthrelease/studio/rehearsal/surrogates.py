@@ -1038,7 +1038,7 @@ def simulate(path: str | Path, n: int, seed: int = 1) -> dict[str, np.ndarray]:
     No guarantee is needed, because only published statistics are read.
     """
     if not 1 <= n <= MAX_ROWS:
-        raise InputError(f"rows: expected a whole number from 1 to {MAX_ROWS}, found {n}.")
+        raise InputError(f"rows: expected a whole number from 1 to {MAX_ROWS:,}, found {n}.")
     if seed < 0:
         raise InputError(f"seed: expected a whole number of at least 0, found {seed}.")
     facts = load_facts(Path(path))

@@ -69,7 +69,7 @@ NO_TABLES = {
     "a zero byte": (f"{people()}Anne\0gret,Zwiebelkopf,1950-01-11,7,f\n".encode(), "zero byte"),
     "a cell without end": (
         f"{people()}{'Zwiebelkopf' * 20_000},Annegret,1950-01-11,7,f\n".encode(),
-        "a field of more than 131072 characters",
+        "a field of more than 131,072 characters",
     ),
 }
 

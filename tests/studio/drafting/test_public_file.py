@@ -140,7 +140,7 @@ def test_only_drafting_and_codebooks_read_what_a_file_says_of_itself() -> None:
 
 
 def test_a_folder_without_files_and_an_unreadable_file_are_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="No file is in the folder. Only Parquet and CSV files may be there"):
+    with pytest.raises(InputError, match="The folder contains no file. Only Parquet and CSV files"):
         read_public_file(tmp_path)
 
 

@@ -176,7 +176,7 @@ def blank_lines(folder: Path, config: Path, _: Path) -> Case:
         words=("check", str(config), "--data", str(path)),
         size=path.stat().st_size,
         code=2,
-        says="comes after more than 1000000 blank lines",
+        says="comes after more than 1,000,000 blank lines",
     )
 
 
@@ -188,7 +188,7 @@ def open_quote(folder: Path, config: Path, _: Path) -> Case:
         words=("check", str(config), "--data", str(path)),
         size=path.stat().st_size,
         code=2,
-        says="contains an open quote, or a field of more than 131072 characters",
+        says="contains an open quote, or a field of more than 131,072 characters",
     )
 
 
