@@ -67,7 +67,9 @@ def _print_comparison(comparison: MethodComparison) -> None:
             box=None,
             padding=(0, 2, 0, 0),
         )
-    screen.print("\nA number is a criterion value without noise, divided by its threshold. Above 1, the criterion fails:")
+    screen.print(
+        "\nThe numbered columns have criterion values without noise, divided by their thresholds. Above 1, a criterion fails:"
+    )
     for number, criterion in enumerate(comparison.spec.criteria, start=1):
         screen.print(f"  {number}  {criterion.name}, at most {criterion.threshold:g}")
     screen.print()
@@ -75,8 +77,9 @@ def _print_comparison(comparison: MethodComparison) -> None:
 
 
 def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
-    """Divide the columns of a table among several tables, and return the column numbers of each. On a narrow terminal, several
-    tables are printed, each with some of the criteria.
+    """Divide a table that is wider than the terminal into several tables. Return the column numbers of each.
+
+    Each further table repeats the first column and has some of the criteria.
     """
     widths = [max(len(cell) for cell in column) + 2 for column in zip(headings, *rows, strict=True)]
     blocks, room = [list(range(FIXED))], width - sum(widths[:FIXED])
@@ -120,7 +123,7 @@ def rehearse(request: RehearsalRequest) -> None:
     _print_rehearsal(rehearsal, out)
     if request.adopt:
         _adopt(config, rehearsal, out)
-    if request.accept_lost:
+    if request.accept_lost and rehearsal.shortlist:
         _accept_lost(config, out)
     if not rehearsal.complete:
         raise typer.Exit(STOPPED)
@@ -129,7 +132,7 @@ def rehearse(request: RehearsalRequest) -> None:
 
 
 def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
-    """Print, for each intended question, the errors that are caused by sampling, by missing answers and by noise."""
+    """Print, for each intended question, the error due to sampling, to missing answers and to noise."""
     from rich.table import Table
 
     from synthrelease.studio.rehearsal.expected_noise import REPLICATES, survey_errors
@@ -182,11 +185,13 @@ def simulate(
 
     check_table_path(out)
     write_table(simulate(facts, rows, seed=seed), out)
-    screen.print(f"Wrote {rows} simulated rows to {out!s}. The rows follow the published tables and means. No row is a person.")
+    screen.print(
+        f"Wrote {so_many(rows, 'row')} to {out!s}. The rows follow the published tables and means. No row is a person."
+    )
 
 
 def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
-    """Return whether the proposal in this folder was already adopted.
+    """Return whether the proposal in this folder was already adopted, and print that it was.
 
     Raises InputError if the proposal was adopted before and `adopt` is False.
     """
@@ -230,15 +235,13 @@ def _accept_lost(config: Path, out: Path) -> None:
     from synthrelease.studio.drafting.edits import accept_lost
 
     acceptance, pairs = accept_lost(config, out / "shortlist.toml")
-    words = f"[not_promised] of {acceptance} names {so_many(len(pairs), 'further pair')} now: {', '.join(pairs)}."
-    screen.print(words if pairs else f"The synthetic tables lost no pair that {acceptance} does not name.", soft_wrap=True)
+    words = f"Added {so_many(len(pairs), 'pair')} to [not_promised] of {acceptance}: {', '.join(pairs)}."
+    screen.print(words if pairs else f"No pair had to be added to [not_promised] of {acceptance}.", soft_wrap=True)
     screen.print(_fits(load_spec(config), out), soft_wrap=True)
 
 
 def _fits(spec: Any, out: Path) -> str:
-    """Return a sentence that says whether `release` will accept the shortlist of a rehearsal. If it will not, the sentence says
-    why.
-    """
+    """Return a sentence that says whether `release` accepts the shortlist in this folder, and why not."""
     from synthrelease.errors import SpecError
     from synthrelease.spec.shortlist import narrowed
 
@@ -275,4 +278,5 @@ def _print_rehearsal(rehearsal: Any, out: Path) -> None:
     if not rehearsal.complete:
         screen.print("The rehearsal is not complete. Run the same command again to continue.")
     further = " Further attempts compared budgets and tried the proposed plan." if rehearsal.proposal is not None else ""
-    screen.print(f"\nThe shortlist is based on {rehearsal.n_attempts} attempts.{further} The report is {out / 'report.html'}.")
+    compared = so_many(rehearsal.n_attempts, "attempt")
+    screen.print(f"\nThe configurations were compared in {compared}.{further} The report is {out / 'report.html'}.")

@@ -5,6 +5,9 @@ The advice has three parts:
 1. For each criterion, the lowest epsilon at which the noise is small compared with the threshold.
 2. The lowest budget of the generator at which the shortlist is accepted often enough.
 3. The total cost of a release with these budgets and the best distribution of the number of rounds.
+
+All rounds of a release share a private fit: the results that are computed once, such as measured tables (`attempts`). The
+rounds share no fit if nothing is computed once. A search for a table ends with "nothing" if no round is accepted.
 """
 
 from __future__ import annotations
@@ -31,8 +34,9 @@ BUDGET_FACTORS = tuple(Fraction(factor) for factor in ("1/4", "1/2", "3/4", "1")
 """Generation budgets to try, as multiples of the planned budget."""
 
 MARGIN = 0.2
-"""The advice states the probability of a false decision for a table whose value misses the threshold by this share of it."""
-
+"""The advice states the probability of a false decision for a table whose value differs from the threshold by this share of the
+threshold.
+"""
 
 UNLUCKY = 0.1
 """A private fit is unlucky if its share of accepted attempts is below this multiple of the average over all fits."""
@@ -40,19 +44,18 @@ UNLUCKY = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionAdvice:
-    """A criterion whose noise is compared with its threshold.
+    """The advice for one criterion: its noise compared with its threshold.
 
     Attributes
     ----------
-    epsilon, threshold : the planned values.
+    name, epsilon, threshold : the name of the criterion, its planned epsilon and its threshold.
     noise_sd : standard deviation of the noise, with the median sensitivity of the attempts, or None if the value of the
         criterion has no noise.
-    figure : median of the exact criterion values for the candidates of the shortlist, or None if there are no candidates.
-    fails : share of the attempts that this criterion rejected, among the attempts of the shortlist, or all attempts if the
-        shortlist is empty.
-    false_rejection : probability that noise rejects a candidate whose value is `MARGIN` of the threshold below the threshold.
-        By symmetry, this is also the probability that noise accepts a candidate whose value is as far above the threshold.
-    smallest_epsilon : the smallest epsilon that keeps false rejection and false acceptance at or below the wanted level.
+    figure : median of the criterion values without noise, or None if there are none.
+    fails : share of the attempts that this criterion rejected, from 0 to 1.
+    false_rejection : probability that noise rejects a candidate whose value is 20% (`MARGIN`) below the threshold. By
+        symmetry, noise accepts a candidate whose value is 20% above the threshold with the same probability.
+    smallest_epsilon : the smallest epsilon at which this probability is at most the wanted level.
     """
 
     name: str
@@ -116,7 +119,7 @@ def criterion_advice(
     Parameters
     ----------
     attempts : attempts of the shortlist at the planned budget, or of all configurations if the shortlist is empty.
-    level : the wanted bound on the probability of false acceptance and on the probability of false rejection, in (0, 1/2).
+    level : the largest wanted probability of a false rejection, and of a false acceptance, in (0, 1/2).
     noises : the noise that criterion values share after acceptance, by the name of the criterion.
     """
     return tuple(
@@ -162,15 +165,16 @@ def typical_sensitivities(attempts: Sequence[AttemptResult], n_criteria: int) ->
 
 
 def smallest_epsilon(gap: float, sensitivity: float, level: float) -> float:
-    """Compute the smallest epsilon at which Laplace noise exceeds `gap` in one direction with probability at most `level`.
+    """Return the smallest epsilon at which noise changes the decision on a criterion value at distance `gap` from the
+    threshold with probability at most `level`.
 
-    Pr = exp(-gap epsilon / sensitivity) / 2 <= level.
+    The noise is Laplace noise. It exceeds `gap` in one direction with probability exp(-gap epsilon / sensitivity) / 2.
     """
     return max(0.0, math.log(1 / (2 * level)) * sensitivity / gap)
 
 
 def total_epsilon(spec: ReleaseSpec, generation: Fraction) -> Fraction:
-    """Compute the cost of the whole release with another generation budget."""
+    """Return the epsilon of the whole release with another generation budget."""
     return spec.with_budget(generation=generation).plan.total.epsilon
 
 
@@ -194,21 +198,22 @@ def frontier(spec: ReleaseSpec, attempts: Mapping[Fraction, Sequence[AttemptResu
 
 
 def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None:
-    """Return the cheapest budget for which the whole confidence interval of the acceptance probability is at or above the
-    target, or None if there is no such budget.
+    """Return the budget with the smallest total among the budgets whose rounds are surely accepted often enough, or None.
+
+    Rounds are surely accepted often enough if the whole confidence interval of the acceptance probability is at or above
+    the target.
     """
     return next((point for point in sorted(points, key=lambda point: point.total) if point.acceptance.low >= target), None)
 
 
 def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per_fit: int = 1) -> Outlook | None:
-    """Compute the expected result of a release from these attempts of the shortlist. The result is None if there are no
-    attempts.
+    """Return the expected result of a release, estimated from attempts of the shortlist. If there are no attempts, return None.
 
     Parameters
     ----------
     law : distribution of the hidden number of rounds, or None for a search without a limit on the number of rounds.
-    least_per_fit : fits with fewer attempts are left out, because one unlucky candidate would look like an unlucky fit. If no
-        fit has enough attempts, all attempts count together. With sys.maxsize, rounds share no fit.
+    least_per_fit : fits with fewer attempts are left out, because one unlucky candidate would look like an unlucky fit. If
+        no fit has enough attempts, all attempts count together. sys.maxsize says that rounds share no fit.
     """
     shares = chances_by_fit(results, least_per_fit)
     if not len(shares):
@@ -228,7 +233,7 @@ def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per
 
 
 def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared: bool) -> float:
-    """Return the upper end of an interval for the probability that no table is accepted.
+    """Return the upper end of a 95% interval for the probability that no table is accepted.
 
     Attempts with different private fits are independent. All attempts are independent if rounds share no fit. If rounds share a
     fit, the probability for this fit is a convex function of its acceptance probability. So, on average, the estimate from the
@@ -241,9 +246,10 @@ def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared:
 
 
 def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> np.ndarray:
-    """Return the (n_fits,) mean probabilities that an attempt is accepted. There is one probability for each private fit with
-    at least `least_per_fit` attempts. If no fit has enough attempts, return the mean of all attempts. The result is empty if
-    there are no attempts.
+    """Return the mean acceptance chance of the attempts of each private fit, as an (n_fits,) array.
+
+    Fits with fewer than `least_per_fit` attempts are left out. If no fit has enough attempts, the only entry is the mean of
+    all attempts. Without attempts, the array is empty.
     """
     by_fit: dict[int, list[float]] = {}
     for result in results:
@@ -287,33 +293,42 @@ _FINE, _STEPS = 1_000, 9
 
 
 def numbers_of_rounds(largest: int = MOST_ROUNDS) -> np.ndarray:
-    """Return the (n,) possible values of K in increasing order, none above `largest`."""
+    """Return the (n,) numbers of rounds K that an offered distribution may use, in increasing order, none above `largest`."""
     further = np.geomspace(_EVERY, _MOST, _FURTHER + 1).round()
     values = np.unique(np.concatenate([np.arange(1.0, _EVERY + 1), further, [largest]]))
     return values[values <= largest]
 
 
 def mean_nothing(law: StoppingLaw, chances: Sequence[float]) -> float:
-    """Return the mean over private fits of Pr["nothing"] = f(1 - a), with a the probability that a round with this fit is
-    accepted.
+    """Return the mean over private fits of the probability that a search ends with "nothing".
+
+    Parameters
+    ----------
+    chances : for each private fit, the probability that a round is accepted.
     """
     return math.fsum(chances_of_nothing(law, chances)) / len(chances)
 
 
 def chances_of_nothing(law: StoppingLaw, chances: Sequence[float]) -> list[float]:
-    """Return Pr["nothing"] for each private fit."""
+    """Return, for each private fit, the probability that a search ends with "nothing": f(1 - a), where a is the probability
+    that a round is accepted.
+    """
     return np.asarray(law.nothing(1 - np.asarray(chances, dtype=float))).tolist()
 
 
 def mean_rounds_run(law: StoppingLaw, chances: Sequence[float]) -> float:
-    """Return the mean over private fits of the number of rounds that are run: (1 - f(1-a)) / a, or E[K] for a = 0."""
+    """Return the mean number of rounds that a search runs, averaged over private fits: (1 - f(1-a)) / a for a fit whose
+    rounds are accepted with probability a, or E[K] for a = 0.
+    """
     pairs = zip(chances, chances_of_nothing(law, chances), strict=True)
     return math.fsum((1 - nothing) / chance if chance > 0 else law.mean for chance, nothing in pairs) / len(chances)
 
 
 def best_law(epsilon: float, price: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
-    """Return the distribution of the number of rounds that most often finds a table, among the distributions that cost at most
-    `price`. The cost is computed on a mesh of acceptance probabilities. The result is None if no distribution is cheap enough.
+    """Return the distribution of the number of rounds with which a search most often finds a table, among the distributions
+    that cost at most `price`. If no distribution is cheap enough, return None.
+
+    The cost is computed on a mesh of acceptance probabilities.
 
     Parameters
     ----------
@@ -325,7 +340,7 @@ def best_law(epsilon: float, price: float, chances: Sequence[float], largest: in
 
     Returns
     -------
-    Law
+    FiniteLaw | None
         A distribution with few possible numbers of rounds. The probabilities have few digits and sum to 1. Rounding can change
         the price and the probability of "nothing" in the last of these digits.
     """
@@ -359,11 +374,11 @@ def _solved(
 
 
 def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
-    """Return the cheapest distribution of the number of rounds whose probability of "nothing" is at most `nothing`. The cost is
-    computed on a mesh of acceptance probabilities. The result is None if every such distribution costs more than 2 epsilon, the
-    cost of a search without a limit.
+    """Return the cheapest distribution of the number of rounds with which a search ends with "nothing" with probability at
+    most `nothing`. If every such distribution costs more than 2 epsilon, the cost of a search without a limit, return None.
 
-    The logarithm of the smallest probability falls nearly linearly with the price, so the price is found by Brent's method.
+    The cost is computed on a mesh of acceptance probabilities. The logarithm of the smallest probability falls nearly
+    linearly with the price, so the price is found by Brent's method.
 
     Parameters
     ----------
@@ -397,7 +412,12 @@ def _price_of(epsilon: float, nothing: float, chances: Sequence[float], rounds: 
 
 
 def rounded(shares: Mapping[int, float]) -> FiniteLaw:
-    """Return a distribution with few digits. The probabilities sum to 1 exactly."""
+    """Return a distribution whose probabilities are rounded to few digits and sum to exactly 1.
+
+    Parameters
+    ----------
+    shares : the probability of each number of rounds, up to a common factor.
+    """
     total = math.fsum(shares.values())
     digits = max(_DIGITS, _DIGITS - 1 - math.floor(math.log10(min(shares.values()) / total)))
     units = 10**digits
@@ -435,10 +455,11 @@ def _per_round(accepted: np.ndarray, rejected: np.ndarray, rounds: np.ndarray) -
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """The cheapest distribution of rounds for a generation budget.
+    """The cheapest distribution of the number of rounds for one generation budget.
 
     Attributes
     ----------
+    generation : the generation budget.
     chances : for each private fit (or each attempt, if rounds share no fit), the probability that a round is accepted.
     anew : whether the chances come from new attempts, which had no influence on the choice of this budget.
     law, total, nothing : the distribution, the epsilon of the whole release with this distribution, and the mean probability
@@ -534,7 +555,7 @@ The attempts of the race have smaller numbers.
 
 LOOKING_AGAIN = "checking generation budget {} with new attempts"
 JUDGING_IT = "testing the proposed plan, generation budget {}, with new attempts"
-"""The names of two phases in the progress display."""
+"""The names of two phases in the progress display. A generation budget takes the place of {}."""
 
 PER_FIT = 4
 """Number of attempts that share a private fit. These attempts have different configurations."""
@@ -547,23 +568,23 @@ RunAttempts = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptR
 
 
 def shares_luck(spec: ReleaseSpec) -> bool:
-    """Return whether the rounds of a release share a random result. Such results are measurements, a private fit of a
-    criterion, or the division of the rows.
+    """Return whether the rounds of a release share a private fit: measurements, the private regression of a criterion, or
+    the division of the rows.
     """
     fits_once = any(criterion.once() for criterion in spec.criteria)
     return fits_once or spec.shared_measurements or spec.options.partition is not None
 
 
 def with_law(spec: ReleaseSpec, generation: Fraction, law: FiniteLaw) -> ReleaseSpec:
-    """Return the specification with another generation budget and this distribution of a hidden number of rounds."""
+    """Return the specification with this generation budget and this distribution of the number of rounds."""
     return replace(spec.with_budget(generation=generation), selection_rule=SelectionRule(rounds=law))
 
 
 def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
-    """Return the epsilon of a round with this generation budget. Return None if rounds are not pure, because no distribution is
-    offered for such rounds.
+    """Return the epsilon of one round with this generation budget, or None if a round has a delta. For rounds with a delta,
+    no distribution is offered.
 
-    With [partition], this is the epsilon of the more expensive piece.
+    With [partition], return the epsilon of the more expensive piece of the file.
     """
     charges = spec.with_budget(generation=generation).plan.per_round
     if not all(charge.pure for charge in charges):
@@ -573,7 +594,13 @@ def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
 
 
 def more_budgets(offers: Collection[Offer], planned: Fraction) -> list[Fraction]:
-    """Return the untried generation budgets next to the cheapest budget."""
+    """Return generation budgets to try next: the untried budgets one step below and above the cheapest offer. The list is
+    empty if no offer has a distribution.
+
+    Parameters
+    ----------
+    planned : the generation budget of the specification. A step is an eighth of it.
+    """
     best = cheapest_offer(offers)
     if best is None:
         return []
@@ -589,7 +616,8 @@ class PlanGoal:
     Attributes
     ----------
     nothing : largest probability that no table is found, in (0, 1).
-    target : smallest share of accepted rounds. Below this share no distribution is offered, because searches would become long.
+    target : smallest mean share of accepted rounds. Below this share no distribution is offered, because searches would
+        become long.
     width : wanted width of intervals. A smaller width needs more attempts.
     """
 
@@ -599,14 +627,22 @@ class PlanGoal:
 
     @property
     def most(self) -> int:
-        """Return the largest number of rounds of a distribution: ten times the mean number until a round is accepted at the
-        target rate.
+        """Return the largest number of rounds that a distribution may have: ten times the mean number of rounds until one
+        is accepted, if the target share of rounds is accepted.
         """
         return min(MOST_ROUNDS, math.ceil(10 / self.target))
 
 
 def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], aim: PlanGoal, *, anew: bool = False) -> Offer:
-    """Return the cheapest distribution of rounds at a generation budget, with its certified total."""
+    """Return the offer for one generation budget: the cheapest distribution of rounds, with the certified epsilon of the
+    release. The offer has no distribution if none finds a table often enough.
+
+    Parameters
+    ----------
+    chances : for each private fit, the probability that a round is accepted.
+    aim : the requirements of the steward.
+    anew : whether the chances come from new attempts.
+    """
     without_law = Offer(generation=generation, chances=tuple(chances), anew=anew)
     epsilon = one_round(spec, generation)
     if not epsilon or not chances or math.fsum(chances) < aim.target * len(chances):
@@ -633,13 +669,14 @@ def first_offer(
 def propose(
     spec: ReleaseSpec, shortlist: Sequence[int], first: Mapping[Fraction, Offer], aim: PlanGoal, tried: RunAttempts
 ) -> Proposal | None:
-    """Return the advice, based on the first offer of each generation budget. Runs further attempts of the shortlist through
-    `tried`.
+    """Return the advice on rounds and generation budget, or None if there is no shortlist or a round has a delta.
 
-    Returns
-    -------
-    Proposal | None
-        None without a shortlist, or if rounds are not pure.
+    Parameters
+    ----------
+    shortlist : the indices of the configurations on the shortlist.
+    first : the first offer of each generation budget.
+    aim : the requirements of the steward.
+    tried : a function that runs new attempts of the shortlist.
     """
     if not shortlist or not one_round(spec, spec.generation_budget):
         return None
@@ -648,8 +685,8 @@ def propose(
     looks = Looks(planned=-(-attempts // _together(shortlist, shared)))
 
     def fresh(generation: Fraction, start: int, phase: str) -> list[AttemptResult]:
-        """Run enough attempts for a narrow interval, and return the results of these attempts. The list is empty if no time is
-        left.
+        """Run new attempts until the interval is narrow enough, and return their results. If the time is used up before,
+        return an empty list.
         """
         pairs, results = fresh_attempts(shortlist, start, attempts), list[AttemptResult]()
         for figures in looks.after:
@@ -685,8 +722,8 @@ def propose(
 
 
 def fresh_attempts(shortlist: Sequence[int], first: int, attempts: int) -> list[tuple[int, int]]:
-    """Return the pairs (configuration, number) of at least `attempts` attempts. Each private fit gets the next configurations
-    of the shortlist in turn.
+    """Return pairs (configuration, number) for at least `attempts` new attempts, numbered from `first`. Attempts with the
+    same number share a private fit. Each fit gets the next few configurations of the shortlist in turn.
     """
     together = min(PER_FIT, len(shortlist))
     return [
@@ -703,7 +740,10 @@ def _together(shortlist: Sequence[int], shared: bool) -> int:
 
 def _whole_passes(figures: int, shortlist: Sequence[int], shared: bool) -> int:
     """Return the smallest number of attempts with at least `figures` independent results and equally many attempts of each
-    configuration, because a release draws configurations uniformly. With `shared`, attempts with the same fit are one result.
+    configuration.
+
+    The configurations need equally many attempts, because a release draws them uniformly. If rounds share a fit (`shared`),
+    the attempts with one fit are one result.
     """
     together = _together(shortlist, shared)
     whole = math.lcm(together, len(shortlist))
@@ -716,7 +756,8 @@ def _units(results: Sequence[AttemptResult], shared: bool) -> tuple[float, ...]:
 
 
 def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, shared: bool) -> Judgement:
-    """Return the expected results of a distribution of rounds, from attempts that had no influence on its choice.
+    """Return the expected results of a release with this distribution of rounds, from attempts that had no influence on the
+    choice of the distribution.
 
     Fits are independent of each other. Attempts are independent, too, if rounds share no fit. The intervals hold after each
     look (`attempts.Looks`). The probability of "nothing" for a fit is a convex function of the fit's acceptance probability.
@@ -739,7 +780,7 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, sh
 
 
 def _chances(results: Sequence[AttemptResult], shared: bool, least_per_fit: int = 1) -> tuple[float, ...]:
-    """Return the mean acceptance probability of the attempts of each private fit, or the mean of all attempts if rounds share
-    no fit.
+    """Return the mean acceptance chance of the attempts of each private fit. If rounds share no fit, return the mean of all
+    attempts as the only entry.
     """
     return tuple(chances_by_fit(results, least_per_fit if shared else sys.maxsize).tolist())

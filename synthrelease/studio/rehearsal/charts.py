@@ -32,18 +32,18 @@ def relative_figures(names: Sequence[str], ratios: Sequence[Sequence[float]]) ->
     right_end = max(1.25, 1.05 * max(high for _, _, high in bands))
     bands = [[max(0.0, value) for value in band] for band in bands]
     description = "Criterion values of the candidates, divided by the thresholds"
-    return _intervals(description, names, bands, right_end, "figure / threshold", 1, "threshold")
+    return _intervals(description, names, bands, right_end, "criterion value / threshold", 1, "threshold")
 
 
 def _intervals(
     title: str, labels: Sequence[str], bands: Sequence[Sequence[float]], end: float, axis: str, limit: float, limit_name: str
 ) -> Markup:
-    """Return a chart with one line for each label, the first label on top: an interval with a dot. All lines have the same
-    limit.
+    """Return a chart with one line for each label, the first label on top. A line shows an interval with a dot. A vertical
+    line marks the limit.
 
     Parameters
     ----------
-    title : the text for screen readers. The ids in the picture are also derived from this name.
+    title : the text for screen readers. The ids of the elements in the picture are made from this text.
     bands : for each label the lower end, the dot and the upper end, from 0 to `end`.
     axis, limit_name : the texts at the axis and at the limit.
     """

@@ -1,5 +1,8 @@
-"""Inspect one configuration on public data. Report where its errors are, how small they could be in any release, and which
-pairs of columns no criterion tests.
+"""Inspect one configuration on public data: where its errors are, how small errors could be in any release, and which pairs of
+columns no criterion tests.
+
+A candidate is a synthetic table that an attempt made. An unguarded pair is a pair of associated columns that no criterion
+tests.
 """
 
 from __future__ import annotations
@@ -52,14 +55,14 @@ from synthrelease.studio.rehearsal.dependence import (
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion:
-    """One intended question.
+    """The answers to one intended question.
 
     Attributes
     ----------
     question : the question, in words.
     unit : "rows", "share" or the unit of a mean.
-    public : the answer of the public file, on the released bins, or None if there is no answer.
-    candidates : the answers of some candidates, or None for a candidate without any row for the question.
+    public : the answer from the public file, in the released bins, or None if there is no answer.
+    candidates : the answer from each candidate, or None if the candidate has no row for the question.
     why : the reason why there is no answer, or an empty string if there is an answer.
     """
 
@@ -98,12 +101,21 @@ def _concluded(asked: QuestionTable, columns: BinnedColumns, original: Counts, c
 
 
 Part = tuple[Condition, tuple[Condition, ...]]
-"""A part of a query: the condition whose rows are counted, and the conditions of the rows among which they are counted."""
+"""A part of a query: the condition of the counted rows, and the conditions of the rows among which they are counted. In
+"the share of women among students", the condition is "women", and "students" the only other condition.
+"""
 
 
 def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[Part]]:
-    """Return the kind of a question, the column whose mean it asks for, and the parts of the query. The answer for a second
-    part is subtracted."""
+    """Return the kind of a question ("rows", "share" or "mean"), the column of a mean (otherwise an empty string), and the
+    parts of the query.
+
+    A question about a difference has two parts: the answer for the second part is subtracted.
+
+    Raises
+    ------
+    InputError : if a rehearsal cannot answer the question.
+    """
     every = Condition(text="", rule=None)
     if not is_question(asked.query):
         given = parse_condition(asked.given, columns)
@@ -121,6 +133,9 @@ def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[
 
 
 def _answer(kind: str, column: str, part: Part, columns: BinnedColumns, table: Counts, n_rows: int) -> float | None:
+    """Return the answer from one table to one part of a question, or None if the table has no row for the question. Numbers
+    of rows are scaled to a table of `n_rows` rows.
+    """
     met, among = part
     names = met.columns.union(*(condition.columns for condition in among), {column} if column else ())
     chosen = tuple(published for published in columns.schema if published.name in names)
@@ -140,7 +155,7 @@ def _answer(kind: str, column: str, part: Part, columns: BinnedColumns, table: C
 
 
 class PublicJudge:
-    """Compares tables with one public original, on the bins of one configuration.
+    """Computes criterion values of synthetic tables in comparison with one public original, in the bins of one configuration.
 
     Parameters
     ----------
@@ -168,7 +183,9 @@ class PublicJudge:
         return tuple(value for value, _ in self._judged(released, name=False))
 
     def named(self, released: Counts) -> tuple[tuple[float, Offender | None], ...]:
-        """Return, for each criterion, its value without noise and the place of the largest error."""
+        """Return, for each criterion, its value without noise and the place of the largest error (None if there is no such
+        place).
+        """
         return tuple(self._judged(released, name=True))
 
     def _judged(self, released: Counts, *, name: bool) -> list[tuple[float, Offender | None]]:
@@ -184,7 +201,7 @@ class PublicJudge:
 
 
 def merged(table: Counts, configuration: Configuration) -> Counts:
-    """Return a table of atomic cells merged into the bins of a configuration."""
+    """Return a table in the bins of a configuration, from a table over atomic cells."""
     transformation = configuration.transformation
     return table.merge(transformation.layout, transformation.maps)
 
@@ -195,23 +212,24 @@ MOST_PAIRS = 10
 MOST_TOLD = 200
 
 SMALLEST_BIN = 0.005
-"""The example for a pair is a bin with at least this share of the rows."""
+"""The example for a pair uses bins with at least this share of the rows, if there are such bins."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnguardedPair:
-    """A pair that no criterion covers, with what the candidates preserve of its association.
+    """A pair of columns that no criterion tests, with what the candidates preserve of its association.
 
     Attributes
     ----------
-    columns : their names.
+    columns : the names of the two columns.
     strong : whether the association concerns many rows, and not only a few odd rows.
     cramers_v, candidates_v : Cramer's V in the public file, and the median of Cramer's V over the candidates (None without
         candidates).
-    condition, outcome : labels of the bins of the first and the second column in whose cell the association is clearest.
-    overall, original : share of the outcome among public rows with a value in both columns, and among the rows that meet the
-        condition.
-    released : median of the second of these shares over the candidates, or None if no candidate has such rows.
+    condition, outcome : labels of a bin of the first and of the second column. In the cell of these bins, the association
+        is clearest.
+    overall : share of the rows with the outcome, among public rows with a value in both columns.
+    original : the same share among the rows that meet the condition.
+    released : the share `original` in the candidates (median), or None if no candidate has rows that meet the condition.
     """
 
     columns: tuple[str, str]
@@ -238,8 +256,8 @@ def unguarded_pairs(
 
     Parameters
     ----------
-    criteria : the criteria that independent columns fail; other criteria test no association.
-    original, candidates : public rows, and candidates made from them, on the bins of the configuration.
+    criteria : the criteria that a table of independent columns fails. Other criteria test no association.
+    original, candidates : the public rows, and the candidates, in the bins of the configuration.
     """
     layout = original.layout
     measured = [{layout.columns[column] for column in columns} for columns in configuration.generator.fixed_tables(layout)]
@@ -288,8 +306,8 @@ def _with_example(pair: Pair, configuration: Configuration, original: Counts, ca
 
 
 def with_gaps(configuration: Configuration) -> list[str]:
-    """Return the columns with a bin of missing values. Values that are missing together follow from the questionnaire, so no
-    criterion needs to check them.
+    """Return the columns with a bin of missing values. Associations are measured without this bin, because values that are
+    missing together follow from the questionnaire.
     """
     binnings = zip(configuration.transformation.layout.columns, configuration.transformation.binnings, strict=True)
     return [name for name, binning in binnings if binning.present < len(binning)]
@@ -302,7 +320,9 @@ def _valued(table: Counts, configuration: Configuration, names: Sequence[str]) -
 
 
 def _telling_cell(table: np.ndarray) -> tuple[int, int]:
-    """Return the cell with the largest Pearson residual among bins that are large enough."""
+    """Return the row and the column of the cell with the largest Pearson residual, among bins that are frequent enough
+    (`SMALLEST_BIN`).
+    """
     shares = table / table.sum()
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
     expected = np.outer(rows, columns)
@@ -335,11 +355,11 @@ class Yardstick:
 
     Attributes
     ----------
-    perfect : the value if one half of the rows is released for the other half. The rows are divided several times, and the
-        largest value is used.
-    projected : the same value after the projection, which shows the cost of a minimum count. The value is infinite if the
-        projection removes all rows.
-    independent : the criterion value of a table of independent columns, with the right distribution of each column.
+    perfect : the criterion value if one random half of the rows is released in place of the other half: the largest value
+        of several divisions.
+    projected : the same value after the projection of the released half. It shows the cost of a minimum count. Infinity if
+        the projection removes all rows.
+    independent : the criterion value of a table of independent columns, each with the right distribution.
     """
 
     perfect: float
@@ -386,7 +406,7 @@ def halves(table: Counts, random: np.random.Generator) -> tuple[Counts, Counts]:
 
 
 def once_only(table: Counts) -> float:
-    """Return the share of the rows whose cell occurs once."""
+    """Return the share of the rows that are unique in the table, that is, the only row of their cell."""
     return float((table.counts == 1).sum() / max(1, table.total))
 
 
@@ -401,7 +421,7 @@ Kind = Literal["says nothing", "cannot be met", "stricter than chance"]
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdProblem:
-    """A problem with a threshold, with a sentence for people and the kind of the problem for programs."""
+    """A problem with a threshold: its kind for programs, and a text for people."""
 
     kind: Kind
     text: str
@@ -414,8 +434,8 @@ def verdicts(
 
     Parameters
     ----------
-    sensitivity : a typical sensitivity of the criterion value, or None.
-    noiseless : the value for a fit of the release's own model without noise, or NaN if there is no value.
+    sensitivity : a typical sensitivity of the criterion value, or None if the value gets no noise.
+    noiseless : the criterion value for a fit of the generator without noise, or NaN if there is no value.
     """
     if not criterion.compares:
         return ()
@@ -456,7 +476,7 @@ CANDIDATES = 5
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionLook:
-    """One criterion on a few candidates of one configuration.
+    """The findings about one criterion, from a few candidates of one configuration.
 
     Attributes
     ----------
@@ -464,7 +484,8 @@ class CriterionLook:
         has a value.
     offender : the place of the largest error of the typical candidate, or None if the criterion has no places or there is no
         error.
-    places : the places of the largest errors of the candidates, the most frequent first, with the number of candidates.
+    places : the places of the largest errors, each with the number of candidates in which it is the largest. The most
+        frequent place comes first.
     yardstick : reference values of the criterion.
     noiseless : the value for a fit without noise, or NaN if there is no value.
     verdicts : the problems of the threshold.
@@ -480,7 +501,7 @@ class CriterionLook:
 
 @dataclass(frozen=True, kw_only=True)
 class CloserLook:
-    """The findings of the rehearsal about one configuration, in addition to the acceptance probability of the configuration.
+    """The findings about one configuration, besides its acceptance probability.
 
     Attributes
     ----------
@@ -510,16 +531,22 @@ class CloserLook:
 
 
 class NoiselessEntropy(NoNoise, SeededEntropy):
-    """A source of seeded draws that adds no noise to measurements. With this source, a model of public rows is exact except for
-    random choices.
-    """
+    """A source of seeded random choices that adds no noise to measurements. It gives a fit without noise to public rows."""
 
 
 def typical_configuration(
     shortlist: Sequence[int], shares: Sequence[ShareEstimate], results: Sequence[Sequence[AttemptResult]], limits: list[float]
 ) -> int:
-    """Return the configuration to inspect: the configuration that is accepted most often. Among equal configurations, return
-    the one whose values are nearest to all thresholds.
+    """Return the index of the configuration to inspect: the one that is accepted most often on the shortlist, or among all
+    configurations if the shortlist is empty.
+
+    If several are accepted equally often, return the one whose criterion values are lowest relative to their thresholds:
+    its worst criterion decides.
+
+    Parameters
+    ----------
+    shares, results : for each configuration, its share of accepted attempts, and its attempts.
+    limits : the thresholds of the criteria.
     """
 
     def worst(c: int) -> float:
@@ -534,7 +561,7 @@ def typical_configuration(
 
 @one_thread
 def closer_look(trials: Trials, index: int, sensitivities: Sequence[float | None]) -> CloserLook:
-    """Inspect a few candidates of one configuration, without noise in the criterion values.
+    """Inspect a few candidates of the configuration with this index. The criterion values get no noise.
 
     Parameters
     ----------
@@ -586,8 +613,8 @@ def _verdict(
     unguarded: Sequence[UnguardedPair],
     random: np.random.Generator,
 ) -> VerdictTable:
-    """Return the errors in the associated pairs of columns, in candidates and in independent columns, and the pairs that are
-    lost.
+    """Return whether the candidates preserve associations: their errors in the tables of associated columns, compared with
+    independent columns, and the pairs that they lost.
     """
     compared = [(criterion, stick) for criterion, stick in zip(spec.criteria, sticks, strict=True) if criterion.compares]
     tied = tied_pairs(strongest_pairs(original, missing=with_gaps(configuration)))
@@ -611,6 +638,7 @@ def _sample(trials: Trials, configuration: Configuration, entropy: SystemEntropy
 
 
 def _projected(configuration: Configuration, sample: Counts, random: np.random.Generator) -> Counts | None:
+    """Return the rows after the projection of the configuration, or None if it rejects them."""
     try:
         return configuration.projection.project(sample, random)
     except RejectedRound:
@@ -618,8 +646,8 @@ def _projected(configuration: Configuration, sample: Counts, random: np.random.G
 
 
 def _exact_figures(trials: Trials, judge: PublicJudge, entropy: SystemEntropy, rng: np.random.Generator) -> tuple[float, ...]:
-    """Return the criterion values for a fit without noise, after the projection. The values are NaN if a library draws the
-    noise, or if the fit gives no table.
+    """Return the criterion values for a fit without noise, after the projection. If a library draws the noise of the
+    generator, or if the fit gives no table, all values are NaN.
     """
     configuration = judge.configuration
     sample = None if configuration.generator.by_library else _sample(trials, configuration, entropy)

@@ -21,7 +21,7 @@ import numpy as np
 from synthrelease.bundle.write import check_free_name, new_file
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.errors import InputError, OutputError, RejectedRound, on_public_data
+from synthrelease.errors import InputError, OutputError, RejectedRound, on_public_data, so_many
 from synthrelease.generators.associations import cramers_v
 from synthrelease.privacy.plan import loss_text
 from synthrelease.privacy.public_entropy import SeededEntropy
@@ -67,15 +67,15 @@ def checked_request(names: Sequence[str], request: ComparisonRequest) -> Compari
         raise InputError(f"--swap-rate: expected a number above 0 and below 1, found {request.swap_rate:g}.")
     used = {*swapped, *key}
     if len(used) != len(swapped) + len(key):
-        raise InputError("--swap and --swap-key must name different columns, each once. A column is named twice.")
+        raise InputError("--swap and --swap-key name a column twice. Name each column once.")
     if len(names) == len(used) and not key:
-        raise InputError("--swap names all columns. At least one column must not be swapped.")
+        raise InputError("--swap names all columns. Leave out at least one column.")
     return replace(request, method=tuple(dict.fromkeys(methods)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class BaselineFigures:
-    """One method on the public table.
+    """The results of one method on the public table.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class BaselineFigures:
     figures : for each criterion, the median of its value over the copies, without noise, or NaN if there is no value. Empty
         without a table.
     met : for each criterion, whether this value is within the threshold.
-    breaks_rules : share of the rows that the rules forbid. No release could have such rows.
+    breaks_rules : share of the synthetic rows that break a plausibility rule. A release has no such rows.
     utility, risk : the same statistics as for configurations (`utility.CopyFigures`).
     seconds : CPU time for making the table. The time differs from run to run, so comparisons of results ignore it.
     """
@@ -108,7 +108,9 @@ class BaselineFigures:
 
 
 def public_file(trials: Trials, index: int, comparison: CopyComparison, request: ComparisonRequest) -> ComparedFile:
-    """Return the public rows over the bins of configuration `index`, in the form that methods need."""
+    """Return the public rows in the bins of configuration `index`, with what the other methods need besides: settings,
+    random numbers, and functions for risks and associations.
+    """
     spec, configuration = trials.spec, trials.spec.space[index]
     transformation, table = configuration.transformation, merged(trials.counts, configuration)
     names, sizes = table.layout.columns, table.layout.sizes
@@ -149,8 +151,8 @@ _INSTEAD = "to include the method, compare on a random sample"
 def compare_baseline(
     trials: Trials, index: int, comparison: CopyComparison, request: ComparisonRequest, method: str
 ) -> tuple[BaselineFigures, ...]:
-    """Return the results of one method for the public rows, on the bins of configuration `index`. The method makes its tables,
-    and each table is judged.
+    """Apply one method to the public rows, in the bins of configuration `index`. Return a result for each variant that the
+    method makes.
     """
     start, file, maker = process_time(), public_file(trials, index, comparison, request), BASELINES[method]()
     columns = len(file.names)
@@ -174,7 +176,9 @@ def not_made(method: str, why: str) -> BaselineFigures:
 
 
 def judged(trials: Trials, index: int, comparison: CopyComparison, method: str, tables: MadeTables) -> BaselineFigures:
-    """Return the criterion values, utility and risk statistics of copies of a table over the bins of configuration `index`."""
+    """Return the criterion values, utility and risk statistics of the synthetic copies of one method, over the bins of
+    configuration `index`.
+    """
     copies = [copy for copy in tables.copies if copy.total]
     if not copies:
         return not_made(method, "the rules allow no row of its table")
@@ -226,9 +230,8 @@ class MethodComparison:
 
     Attributes
     ----------
-    configuration, tried : index of the configuration whose bins all methods use, and the number of configurations among which
-        it was the best.
-    methods : the results of the release, followed by the results of the methods in the requested order.
+    configuration, tried : index of the configuration whose bins all methods use. It was the best of `tried` configurations.
+    methods : the results of the release, followed by the results of the other methods in the requested order.
     copies, seed : number of tables of each method, and the seed of all draws.
     n_rows : number of rows of the public file that the rules keep.
     """
@@ -269,7 +272,7 @@ def compare_methods(
     progress("reading the public file", 0, 0)
     counts = read_public(request.source, spec.schema, spec.input, spec.raw, spec.unit)
     if not counts.total:
-        raise InputError("--data: no row of the public file meets the rules.")
+        raise InputError("--data: no row of the public file meets the rules. Use another file, or check [[rules]].")
     trials = Trials(spec=spec, counts=counts, priors=read_priors(spec), seed=request.seed)
 
     def results(phase: str, action: Callable[..., T], arguments: Sequence[tuple[Any, ...]]) -> Iterator[T]:
@@ -322,7 +325,9 @@ def share_of_threshold(figure: float, threshold: float) -> float:
 
 @one_thread
 def own_figures(trials: Trials, index: int, comparison: CopyComparison) -> BaselineFigures:
-    """Return the results of copies of one configuration at the planned budget, judged like the methods."""
+    """Return the results of the release itself: copies of one configuration at the planned budget, judged like the other
+    methods.
+    """
     start, copies = process_time(), list[Counts]()
     for copy in range(max(1, comparison.copies)):
         with suppress(RejectedRound):
@@ -365,7 +370,9 @@ def comparison_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
 
 
 def guarantee_word(method: BaselineFigures) -> str:
-    """Return epsilon in a short form for a table, or NONE if there is no guarantee."""
+    """Return the epsilon of a method as a cell of a table: in brackets if it is only nominal, or NONE if there is no
+    guarantee.
+    """
     if method.epsilon is None:
         return "NONE"
     nominal = method.guarantee.startswith("nominal")
@@ -373,6 +380,7 @@ def guarantee_word(method: BaselineFigures) -> str:
 
 
 def seconds(value: float) -> str:
+    """Return a time as text, such as "0.4 s" or "12 s"."""
     return f"{value:.0f} s" if value >= 9.95 else f"{value:.1f} s"
 
 
@@ -388,7 +396,7 @@ def _share_text(figure: float, threshold: float) -> str:
 
 
 def comparison_words(comparison: MethodComparison) -> list[str]:
-    """Return the sentences below the table. The sentences name methods without a guarantee, the choices that methods made, and
+    """Return the sentences below the table: on methods without a guarantee, on the choices that methods made, and on
     methods that made no table.
     """
     bare = [method.name for method in comparison.methods if method.epsilon is None and not method.not_made]
@@ -412,12 +420,13 @@ def comparison_words(comparison: MethodComparison) -> list[str]:
 
 
 def configuration_words(comparison: MethodComparison) -> str:
-    """Return a sentence on the configuration whose bins all methods use."""
+    """Return a text on the compared data: the number of rows, of tables, and the configuration whose bins all methods use."""
     label = describe(comparison.spec.space[comparison.configuration])
     is_alone = len(comparison.spec.space) == 1
     chosen = "the only configuration" if is_alone else f"the best of {comparison.tried} configurations tried"
     chosen += f": {label}" if label else ""
-    return f"{comparison.n_rows:,} public rows, {comparison.copies} tables of each method, on the bins of {chosen}"
+    of_each = so_many(max(1, comparison.copies), "table")
+    return f"{so_many(comparison.n_rows, 'public row')}, {of_each} of each method, in the bins of {chosen}"
 
 
 def comparison_document(comparison: MethodComparison) -> dict[str, Any]:
@@ -434,7 +443,9 @@ def comparison_document(comparison: MethodComparison) -> dict[str, Any]:
 
 
 def check_comparison_file(path: Path) -> None:
-    """Raise OutputError for a path that cannot be written. Call this before the comparison, which takes minutes."""
+    """Raise OutputError if a JSON file cannot be written to this path. Call this function before the comparison, which
+    takes minutes.
+    """
     if path.suffix != ".json":
         raise OutputError(f"--out {path}: the name of the file must end in .json.")
     check_free_name(path)

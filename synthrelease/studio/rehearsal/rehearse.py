@@ -70,7 +70,12 @@ CREATE TABLE IF NOT EXISTS outcomes (
 
 
 class RehearsalStore:
-    """The stored results of one rehearsal, in a file of SQLite."""
+    """The stored results of one rehearsal, in an SQLite file.
+
+    Attributes
+    ----------
+    about : everything that the results depend on, by name: specification, data, seed and the format of the file.
+    """
 
     def __init__(self, connection: sqlite3.Connection, about: dict[str, str]):
         self._connection = connection
@@ -92,8 +97,8 @@ class RehearsalStore:
             self._connection.execute("INSERT INTO course VALUES (?, ?, ?)", (phase, done, total))
 
     def keep(self, task: str, number: int, outcome: object) -> None:
-        """Store the result of one of the numbered runs of a task, as JSON. Besides `about`, the result may depend
-        only on the name of the task and the number.
+        """Store the result of one of the numbered runs of a task, such as one attack, as JSON. The result may depend only
+        on `about`, the name of the task and the number.
         """
         with self._connection:
             row = (task, number, json.dumps(outcome))
@@ -105,7 +110,7 @@ class RehearsalStore:
         return {number: json.loads(outcome) for number, outcome in rows}
 
     def results(self, generation: Fraction) -> Iterator[AttemptResult]:
-        """Return all attempts with this generation budget, by configuration and number."""
+        """Yield all stored attempts with this generation budget, ordered by configuration and number."""
         query = "SELECT result FROM attempts WHERE generation = ? ORDER BY configuration, number"
         for (text,) in self._connection.execute(query, (str(generation),)):
             stored = json.loads(text) | {"generation": generation}
@@ -148,12 +153,12 @@ def open_store(path: Path, about: dict[str, str]) -> Iterator[RehearsalStore]:
 
     Parameters
     ----------
-    about : everything that the results depend on (specification, data, seed, versions). A file of another rehearsal is refused.
-        With the seed "", an existing file keeps its seed, and a new file gets a random seed.
+    about : everything that the results depend on (specification, data, seed, format of the file). A file of another
+        rehearsal is refused. With the seed "", an existing file keeps its seed, and a new file gets a random seed.
 
     Raises
     ------
-    InputError : if the file is no file of a rehearsal, or belongs to another rehearsal.
+    InputError : if the file does not contain results of a rehearsal, or contains those of another rehearsal.
     OutputError : if the file cannot be written, for example because the disk is full. Earlier results stay in the file.
     """
     try:
@@ -193,6 +198,8 @@ def _checked(connection: sqlite3.Connection, path: Path, about: dict[str, str]) 
 
 STORE = "attempts.sqlite"
 CHUNK = 8
+"""Largest number of attempts that a process runs at a time. Results are stored after each group of attempts."""
+
 BUDGET_ATTEMPTS = 6
 """Number of attempts for each configuration of the shortlist at each generation budget."""
 
@@ -207,12 +214,17 @@ class Rehearsal:
     Attributes
     ----------
     results : for each configuration, its attempts at the planned generation budget, by number.
-    budgets : results of the shortlist at other generation budgets.
+    shortlist : the indices of the configurations that were accepted often enough, in increasing order.
+    criteria : the advice for each criterion.
+    budgets : for each tried generation budget, how often the shortlist was accepted.
     proposal : the distribution of the number of rounds and the generation budget with the lowest total cost, or None if there
         is no offer.
-    copies : utility and risk statistics of the configurations of the shortlist, without noise, by `comparison`.
-    attacks : the results of the attacks on the best configuration of the shortlist, or None if there were no attacks.
-    look : a closer look at the best configuration, or None if the time was used up before.
+    comparison, copies : the analyses of synthetic copies, and their results for the configurations of the shortlist:
+        utility and risk statistics without noise.
+    outlook : the expected results of a release with the current settings, or None if there is no shortlist.
+    attacks : the results of the attacks on the configuration that was accepted most often, or None if there were no attacks.
+    look : a closer look at this configuration, or at the one nearest to acceptance if there is no shortlist. None if the
+        time was used up before, or with [partition].
     data : the size and the digests of the public file, which are written into the shortlist.
     complete : False if the time was used up or the user stopped the rehearsal. All results then use fewer attempts.
     """
@@ -235,7 +247,13 @@ class Rehearsal:
     data: RehearsedTable
 
     @property
+    def most_accepted(self) -> int:
+        """Return the configuration of the shortlist that was accepted most often. There must be a shortlist."""
+        return most_accepted(self.race, self.shortlist)
+
+    @property
     def n_attempts(self) -> int:
+        """Return the number of attempts at the planned generation budget."""
         return sum(len(attempts) for attempts in self.results)
 
 
@@ -245,13 +263,14 @@ def rehearse(
 ) -> Rehearsal:
     """Rehearse a release on public data. The rehearsal reads no private data, and has no privacy guarantee.
 
-    Results are stored at once in attempts.sqlite in the folder `request.out`. A call with the same
-    arguments continues an earlier rehearsal.
+    Results are stored at once in attempts.sqlite in the folder `request.out`. A call with the same arguments continues an
+    earlier rehearsal.
 
     Raises
     ------
     BudgetError : if the plan has no guarantee.
-    InputError : if the file or the results of an earlier run do not fit.
+    InputError : if the public file does not fit the specification, or if the folder contains something else than an earlier
+        run of this rehearsal.
     OutputError : if results cannot be written.
     """
     deadline = time.monotonic() + 60 * request.minutes if request.minutes else None
@@ -271,18 +290,26 @@ def rehearse(
 
 
 def _make_folder(out: Path) -> None:
+    """Make the folder of a rehearsal. A folder with files but without results of a rehearsal is refused."""
     try:
         out.mkdir(exist_ok=True)
     except OSError as error:
         raise OutputError(f"Cannot create the folder {out} ({error.strerror}).") from None
     strangers = sorted(path.name for path in out.iterdir())
     if strangers and STORE not in strangers:
-        raise InputError(f"{out} contains other files than a rehearsal, such as {strangers[0]!r}. Choose a new folder.")
+        raise InputError(f"{out} contains files of something else, such as {strangers[0]!r}. Choose a new folder for --out.")
 
 
 @dataclass(kw_only=True)
 class _Course:
-    """A rehearsal in progress."""
+    """A rehearsal in progress.
+
+    Attributes
+    ----------
+    deadline : the time (`time.monotonic`) after which no further task starts, or None.
+    stopped : whether the user stopped the rehearsal.
+    lacking : whether a task was left out, because the time was used up or the user stopped the rehearsal.
+    """
 
     request: RehearsalRequest
     trials: Trials
@@ -334,7 +361,7 @@ class _Course:
         copies = self._copies(shortlist)
 
         # attacks: how often an intruder is right, compared with what the guarantee allows
-        attacks = self._attacks(shortlist, request.attacks)
+        attacks = self._attacks(race, shortlist, request.attacks)
 
         chosen = set(shortlist)
         shortlisted = [result for c in shortlist for result in results[c].values()]
@@ -366,7 +393,9 @@ class _Course:
         return [criterion.threshold for criterion in self.spec.criteria]
 
     def _look(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> CloserLook | None:
-        """Return the closer look at the best configuration, or at the one nearest to acceptance."""
+        """Return the closer look at the configuration that is accepted most often. With [partition], or without time,
+        return None.
+        """
         if self.spec.options.partition is not None:  # the comparison needs all rows
             return None
         attempts = [list(result.values()) for result in results]
@@ -376,11 +405,14 @@ class _Course:
         return looks[0] if looks else None
 
     def _budget(self, shortlist: Sequence[int], generation: Fraction) -> list[AttemptResult]:
+        """Return a few attempts of every configuration on the shortlist at another generation budget."""
         attempts = [(c, number) for number in range(BUDGET_ATTEMPTS) for c in shortlist]
         return self._tried(generation, attempts, f"generation budget {float(generation):g}")
 
     def _tried(self, generation: Fraction, attempts: Sequence[tuple[int, int]], phase: str) -> list[AttemptResult]:
-        """Return the results of these attempts. Missing results are computed as long as there is time."""
+        """Return the results of these attempts. Results that are not stored are computed as long as there is time. If the
+        time is used up, results are missing.
+        """
         results = {(result.configuration, result.number): result for result in self.store.results(generation)}
         missing = [attempt for attempt in attempts if attempt not in results]
         for result in self._attempts(missing, generation, phase, self.deadline):
@@ -390,7 +422,7 @@ class _Course:
     def _propose(
         self, shortlist: Sequence[int], by_budget: dict[Fraction, list[AttemptResult]], aim: PlanGoal
     ) -> Proposal | None:
-        """Return the advice on rounds and generation budget. Adds the attempts at other budgets to `budgets`."""
+        """Return the advice on rounds and generation budget. Adds the attempts at further budgets to `by_budget`."""
         offers = {
             budget: first_offer(self.spec, budget, shortlist, results, aim) for budget, results in by_budget.items() if results
         }
@@ -409,14 +441,15 @@ class _Course:
         figures = self._kept("utility and risk", task, copy_figures, {c: (self.trials, c, comparison) for c in shortlist})
         return tuple(CopyFigures(**figures[c]) for c in shortlist if c in figures)
 
-    def _attacks(self, shortlist: Sequence[int], fits: int) -> AttacksTable | None:
-        """Return the results of the attacks on the best configuration, first on fits to two tables that differ in one row, then
-        on random halves of the file.
+    def _attacks(self, race: Race, shortlist: Sequence[int], fits: int) -> AttacksTable | None:
+        """Return the results of the attacks on the configuration that was accepted most often: attacks on fits to two
+        tables that differ in one row, and on releases of random halves of the file.
         """
         counts = self.trials.counts
         if not shortlist or fits < 4 or self.spec.options.partition is not None or len(counts) < 2:
             return None
-        best, twins, known = shortlist[0], Twins.of(counts), known_columns(counts, self.comparison.quasi_identifiers)
+        best = most_accepted(race, shortlist)
+        twins, known = Twins.of(counts), known_columns(counts, self.comparison.quasi_identifiers)
         pairs = {pair: (self.trials, twins, best, pair) for pair in range(fits // 2)}
         halves = {half: (self.trials, best, known, half) for half in range(HALVES)}
         seen = self._kept(
@@ -427,7 +460,9 @@ class _Course:
         return attack_results(self.spec, known, evidence, list(guesses.values())) if len(evidence) >= 4 else None
 
     def _kept(self, phase: str, task: str, run: Callable[..., Any], arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
-        """Return the results of the numbered runs of a task. Missing results are computed as long as there is time."""
+        """Return the results of the numbered runs of a task, by number. Results that are not stored are computed as long as
+        there is time.
+        """
         outcomes = self.store.outcomes(task)
         missing = {number: inputs for number, inputs in arguments.items() if number not in outcomes}
 
@@ -458,13 +493,15 @@ class _Course:
         keep: Callable[[Any], None] = lambda result: None,
         size: Callable[[Any], int] = lambda result: 1,
     ) -> list[Any]:
-        """Run the tasks of a phase and store their results. No further task starts if the time is used up or the user stops the
-        rehearsal.
+        """Run the tasks of a phase, and store and return their results. No further task starts if the time is used up or
+        the user stops the rehearsal.
 
         Parameters
         ----------
+        arguments : the arguments of `action` for each task.
         total : the sum of the sizes of all results, for the progress display.
         keep : a function that stores a result.
+        size : a function that returns the size of a result, such as its number of attempts.
         """
         results: list[Any] = []
         done = 0
@@ -492,6 +529,11 @@ class _Course:
         return self.stopped or (deadline is not None and time.monotonic() >= deadline)
 
 
+def most_accepted(race: Race, shortlist: Sequence[int]) -> int:
+    """Return the configuration of a shortlist with the largest share of accepted attempts."""
+    return max(shortlist, key=lambda configuration: race.estimates[configuration].share)
+
+
 def duration(asked: RehearsalRequest, results: Sequence[Mapping[int, AttemptResult]]) -> str:
     """Return a phrase on how long a rehearsal will take, estimated from the first attempts. The phrase is empty if the
     rehearsal takes less than a minute or has a time limit.
@@ -505,17 +547,21 @@ def duration(asked: RehearsalRequest, results: Sequence[Mapping[int, AttemptResu
     minutes = fits * mean / 60 / asked.jobs
     if minutes < 1 or asked.minutes:
         return ""
-    about = f"about {so_many(round(minutes), 'minute')}: {fits} fits of {mean:.1f} s"
-    return f"{about}, {asked.attacks} of them attacks (--minutes sets a limit)"
+    attacks = f", {asked.attacks:,} of them attacks" if asked.attacks else ""
+    return f"about {so_many(round(minutes), 'minute')}: {fits:,} fits of {mean:.1f} s{attacks} (--minutes sets a limit)"
 
 
 def _numbered(action: Callable[..., Any], number: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:
-    """Run one of the numbered runs of a task, and return its result as JSON."""
+    """Run one of the numbered runs of a task. Return its number, and its result as JSON can store it (lists, dictionaries,
+    numbers, texts).
+    """
     return number, json.loads(json.dumps(action(*arguments), default=vars))
 
 
 def chunks(attempts: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    """Yield attempts in small groups with the same number, which share a private fit."""
+    """Divide attempts, given as pairs (configuration, number), into small groups. The attempts of a group have the same
+    number, so they share a private fit.
+    """
     groups: dict[int, list[tuple[int, int]]] = {}
     for attempt in attempts:
         groups.setdefault(attempt[1], []).append(attempt)

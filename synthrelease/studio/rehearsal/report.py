@@ -74,7 +74,7 @@ def plain(value: Any) -> Any:
 
 
 def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
-    """Return the entry "look" of rehearsal.json."""
+    """Return the closer look for the entry "look" of rehearsal.json, or None if there was none."""
     look = rehearsal.look
     if look is None:
         return None
@@ -126,7 +126,9 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
         if not rehearsal.shortlist:
             (out / "shortlist.toml").unlink(missing_ok=True)
     except OSError as error:
-        raise OutputError(f"Cannot write the report to {out} ({error.strerror}). attempts.sqlite is kept.") from None
+        raise OutputError(
+            f"Cannot write the report to {out} ({error.strerror}). The results are kept in attempts.sqlite."
+        ) from None
     if rehearsal.shortlist:
         leave(rehearsal.spec, "rehearsal", rehearsal.n_rows, None if look is None else look.strengths)
 
@@ -138,7 +140,9 @@ other differences.
 
 
 def describe(configuration: Configuration) -> str:
-    """Return a line that describes a configuration by the settings in which the configurations differ."""
+    """Return a line that describes a configuration: its generator with its settings, the chosen bins of columns with
+    alternatives, and the settings of the projection.
+    """
     generator = configuration.generator.model_dump(mode="json", exclude_none=True, exclude={"family", "selector", "flavour"})
     columns, choice = configuration.transformation.schema.by_name, configuration.transformation.choice
     bins = [f"{words(name)} {words(chosen)}" for name, chosen in choice.items() if len(columns[name].alternatives) > 1]
@@ -176,7 +180,7 @@ def document(rehearsal: Rehearsal) -> dict[str, Any]:
         "budgets": plain(rehearsal.budgets),
         "proposal": plain(rehearsal.proposal),
         "copies": {**plain(rehearsal.comparison), "figures": plain(rehearsal.copies)},
-        "attacks": None if rehearsal.attacks is None else {"index": rehearsal.shortlist[0], **plain(rehearsal.attacks)},
+        "attacks": None if rehearsal.attacks is None else {"index": rehearsal.most_accepted, **plain(rehearsal.attacks)},
         "outlook": plain(rehearsal.outlook),
         "look": look_document(rehearsal),
         "words": plain(Sentences.of(rehearsal)),
@@ -226,7 +230,7 @@ class RehearsalReport:
         return sorted(self.rehearsal.shortlist, key=lambda configuration: -estimates[configuration].share)
 
     def median_seconds(self, configuration: int) -> float:
-        """Return the median time of a configuration's attempts."""
+        """Return the median time of a configuration's attempts, in seconds."""
         return float(np.median([result.seconds for result in self.rehearsal.results[configuration]]))
 
     @property
@@ -247,14 +251,16 @@ class RehearsalReport:
 
     @property
     def looked_at(self) -> int | None:
-        """Return the number of the inspected configuration, or None if it is not on the shortlist."""
+        """Return the number of the inspected configuration in the table of the shortlist, or None if it is not on the
+        shortlist.
+        """
         look, best = self.rehearsal.look, self.shown
         return best.index(look.configuration) + 1 if look and look.configuration in best else None
 
     @property
     def budgets(self) -> list[tuple[BudgetPoint, Offer | None]]:
-        """Return the tried generation budgets, with the rounds of the specification and with the best distribution of
-        rounds.
+        """Return the tried generation budgets. Each has its cost with the rounds of the specification, and the offer with
+        the best distribution of rounds, or None.
         """
         proposal = self.rehearsal.proposal
         offers = {offer.generation: offer for offer in proposal.offers} if proposal else {}
@@ -269,7 +275,9 @@ class RehearsalReport:
 
     @property
     def copies(self) -> list[tuple[int, dict[str, float]]]:
-        """Return the statistics of copies of each configuration, by its number in the table of the shortlist."""
+        """Return the utility and risk statistics of the configurations on the shortlist, each with its number in the table
+        of the shortlist.
+        """
         figures = {copy.configuration: copy.utility | copy.risk for copy in self.rehearsal.copies}
         return [(number, figures[c]) for number, c in enumerate(self.shown, 1) if c in figures]
 

@@ -12,12 +12,16 @@ from synthrelease.studio.rehearsal.attempts import PublicTable
 
 
 def matching(public: PublicTable, table: Counts, columns: Sequence[int]) -> np.ndarray:
-    """Return the (n_cells,) numbers of rows of a table on the same bins that match each public cell in these columns."""
+    """Return, for each cell of a public table, the number of rows of another table that agree with the cell in these
+    columns, as an (n_cells,) array. Both tables have the same bins.
+    """
     return rows_with(table.project(columns), [public.counts.bins[column] for column in columns])
 
 
 def rows_with(table: Counts, bins: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the (n_asked,) numbers of rows of a table with given bins; `bins` has one (n_asked,) array for each column."""
+    """Return how many rows of a table have given bins, as an (n_asked,) array. `bins` has one (n_asked,) array for each
+    column of the table.
+    """
     at = table.find(bins)
     return np.where(at < 0, 0, table.counts[at]) if len(table) else np.zeros(len(at), dtype=np.int64)
 
@@ -27,7 +31,7 @@ def rows_with(table: Counts, bins: Sequence[np.ndarray]) -> np.ndarray:
 GROUPS = ("low", "medium", "high")
 
 LEAST_OTHERS = 5
-"""The default of k_0: a person counts as hidden if at least this number of other persons are like the person."""
+"""The default of k_0: a person is at low risk if at least this number of other persons have the same quasi-identifiers."""
 
 
 def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_others: int = LEAST_OTHERS) -> np.ndarray:
@@ -35,8 +39,8 @@ def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_oth
 
     Let c be the number of other persons with equal categorical quasi-identifiers. Let d be the number of these persons whose
     continuous quasi-identifiers (columns with numbers) are in the same bins, too. Low: d >= k_0. Medium: c >= k_0 > d. High: c
-    < k_0. The source describes the rule informally. This function uses the rule above. Without categorical quasi-identifiers, c
-    counts all other persons.
+    < k_0. The source describes the rule informally. If there are no categorical quasi-identifiers, c is the number of all
+    other persons.
 
     Parameters
     ----------
@@ -56,13 +60,14 @@ def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_oth
 def group_risks(groups: np.ndarray, persons: np.ndarray, risks: np.ndarray, correct: np.ndarray) -> dict[str, float]:
     """Return the risk statistics of each group by name, such as low_mean_risk, or NaN for an empty group.
 
-    share : of all persons, from 0 to 1.
+    share : share of the group among all persons, from 0 to 1.
     mean_risk, highest_risk : mean and largest I_i of its persons (`risk_report`), from 0 to 1.
-    correct_attribution : share of random matches that agree with the person in every other column, from 0 to 1.
+    correct_attribution : how often a random match agrees with the person in every other column (`risk_report`), from 0 to 1.
 
     Parameters
     ----------
-    groups, persons, risks, correct : (n_cells,) the group, the persons, their I_i and their correct attribution.
+    groups, persons, risks, correct : (n_cells,) for each cell: its risk group, its number of persons, and the I_i and the
+        correct attribution of each of these persons.
     """
     figures: dict[str, float] = {}
     for index, name in enumerate(GROUPS):
@@ -101,7 +106,7 @@ def risk_report(
     ----------
     copies : M >= 1 synthetic tables over the bins of the public one.
     quasi_identifiers : columns that an intruder knows of every person.
-    least_others : number of other persons among whom a person counts as hidden, for the risk groups.
+    least_others : k_0 of the risk groups: with at least this number of similar other persons, a person is at low risk.
 
     Raises
     ------

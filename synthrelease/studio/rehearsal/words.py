@@ -24,8 +24,8 @@ from synthrelease.studio.rehearsal.rehearse import Rehearsal
 
 
 def proposal_words(rehearsal: Rehearsal) -> list[str]:
-    """Return sentences on the proposed plan, its cost, and the probability that it finds no table, or an empty list if there is
-    no proposal.
+    """Return sentences on the proposed plan: its cost, and how often it finds no table. If there is no proposal, return an
+    empty list.
     """
     proposal, spec = rehearsal.proposal, rehearsal.spec
     if proposal is None:
@@ -59,14 +59,15 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def _expected(judgement: Judgement, wanted: float) -> list[str]:
-    """Return sentences on the expected results of a plan, from attempts that did not choose it."""
-    fits = f", with {judgement.fits} private fits" if judgement.fits else ""
+    """Return sentences on the expected results of a plan. `wanted` is the value of --nothing."""
+    fits = f", with {so_many(judgement.fits, 'private fit')}" if judgement.fits else ""
     limit, interval = f"{100 * wanted:g}%", f"{percent(judgement.acceptance_low)} to {percent(judgement.acceptance_high)}"
     accepted = f"Of these attempts, {percent(judgement.acceptance)} were accepted (95% interval {interval})"
     sentences = [
-        f"This plan ends without a table in {percent(judgement.nothing)} of the releases, {_at_most(judgement.nothing_high)} "
-        f"(95% interval). The estimate comes from {judgement.attempts} new attempts on the public file{fits}, which had no "
-        f"influence on the budget or the rounds. {accepted}. The search runs {judgement.rounds:.1f} rounds on average."
+        f"This plan ends without a table in {percent(judgement.nothing)} of the releases "
+        f"({_at_most(judgement.nothing_high)} by a 95% interval). The estimate comes from {judgement.attempts:,} new attempts "
+        f"on the public file{fits}, which had no influence on the budget or the rounds. {accepted}. The search runs "
+        f"{judgement.rounds:.1f} rounds on average."
     ]
     if judgement.nothing > wanted:
         sentences.append(
@@ -81,13 +82,13 @@ def _expected(judgement: Judgement, wanted: float) -> list[str]:
 
 
 def nothing_words(rehearsal: Rehearsal) -> list[str]:
-    """Return a sentence on how often the proposed plan finds no table, compared with the rehearsed plan, or an empty list if
-    there is no proposal.
+    """Return a text on how often the proposed plan finds no table, compared with the rehearsed plan. If no cheaper plan is
+    proposed, or the proposed plan is not confirmed, return an empty list.
     """
     proposed, rehearsed = proposed_plan(rehearsal), rehearsed_plan(rehearsal)
     if proposed is None or proposed.nothing_high is None:
         return []
-    earlier = "" if rehearsed is None else f", before in {percent(rehearsed.nothing)}"
+    earlier = "" if rehearsed is None else f". Before, this share was {percent(rehearsed.nothing)}"
     return [
         f"The search finds no table in {percent(proposed.nothing)} of the releases ({_at_most(proposed.nothing_high)} by a 95% "
         f"interval){earlier}"
@@ -95,7 +96,7 @@ def nothing_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def _at_most(share: float) -> str:
-    """Return the upper end of an interval for a share, in words."""
+    """Return the upper end of an interval for a share in words, such as "at most 5%"."""
     text = percent(share)
     return text if text.startswith("under") else f"at most {text}"
 
@@ -115,7 +116,9 @@ def law_text(law: FiniteLaw) -> str:
 
 
 def rounds_text(law: FiniteLaw) -> str:
-    """Return the value of `rounds` in [selection]."""
+    """Return a distribution of the number of rounds as the value of `rounds` in [selection], such as `{ 1 = 0.25, 7 = 0.75
+    }`.
+    """
     return "{ " + ", ".join(f"{number} = {decimal_text(share)}" for number, share in law.atoms) + " }"
 
 
@@ -131,13 +134,17 @@ def lines(chosen: Offer | None) -> str:
 
 
 def rehearsed_plan(rehearsal: Rehearsal) -> PlanTable | None:
-    """Return the cost of the rehearsed plan and how often it finds no table, or None if this is not known."""
+    """Return the cost of the rehearsed plan and how often it finds no table. If there are no attempts to estimate this,
+    return None.
+    """
     outlook = rehearsal.outlook
     return None if outlook is None or not math.isfinite(outlook.nothing) else _plan(rehearsal.spec, outlook)
 
 
 def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
-    """Return the cost of the proposed plan and how often it finds no table, or None if it is not cheaper or not confirmed."""
+    """Return the cost of the proposed plan and how often it finds no table. If the plan is not cheaper or not confirmed,
+    return None.
+    """
     spec, proposal = rehearsal.spec, rehearsal.proposal
     chosen, judgement = (proposal.chosen, proposal.judgement) if proposal and proposal.confirmed else (None, None)
     if chosen is None or chosen.law is None or chosen.total is None or judgement is None:
@@ -148,7 +155,9 @@ def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
 
 
 def _plan(spec: ReleaseSpec, expected: Outlook | Judgement, lines: str = "") -> PlanTable:
-    """Return the cost of a specification, with the expected results of its search to four digits."""
+    """Return the cost of a specification, with the expected results of its search to four digits. `lines` are the lines of
+    TOML of the plan.
+    """
     total = spec.plan.total
     return PlanTable(
         epsilon=total.epsilon,
@@ -169,7 +178,7 @@ def _short(share: float) -> float:
 
 
 def finite(value: float) -> float | None:
-    """Return the number. Return None for NaN and infinity, because JSON does not have them."""
+    """Return the number, or None for NaN and infinity, which JSON does not have."""
     return value if math.isfinite(value) else None
 
 
@@ -215,8 +224,8 @@ def short(value: float | None) -> str:
 
 
 def outlook_words(rehearsal: Rehearsal) -> list[str]:
-    """Return sentences on the cost of a release, on how often it finds no table, on the number of rounds, and on how to reduce
-    this number.
+    """Return sentences on a release with the current settings: its cost, how often it finds no table, how many rounds it
+    needs, and how to reduce their number. Without a shortlist, return an empty list.
     """
     outlook, spec = rehearsal.outlook, rehearsal.spec
     if outlook is None or not rehearsal.shortlist:
@@ -273,8 +282,8 @@ _OPEN = (
 
 
 def warnings(rehearsal: Rehearsal) -> list[str]:
-    """Return warnings, each as a sentence. They say that [unit] does not yet state how many rows a person can have, and which
-    thresholds have problems.
+    """Return warnings, each as one or more sentences: that [unit] does not yet state how many rows a person can have, and
+    which thresholds have problems.
     """
     open_questions = [] if rehearsal.spec.unit.answered else [_OPEN]
     if rehearsal.look is None:
@@ -301,12 +310,13 @@ def binding(rehearsal: Rehearsal) -> str:
 
     advice, look = max(zip(rehearsal.criteria, rehearsal.look.criteria, strict=True), key=near)
     if advice.fails:
-        sentence = f"The criterion {advice.name} rejects most attempts: {percent(advice.fails)}."
+        sentence = f"The criterion {advice.name} rejects attempts most often: {percent(advice.fails)} of them."
     else:
         sentence = f"No criterion rejected an attempt. The value of {advice.name} is nearest to its threshold."
     if look.places:
         listed = ", ".join(f"{cell} ({so_many(times, 'time')})" for cell, times in look.places[:4])
-        sentence += f" In {rehearsal.look.candidates} synthetic tables, its largest errors were at {listed}."
+        tables = so_many(rehearsal.look.candidates, "synthetic table")
+        sentence += f" In {tables}, its largest errors were at {listed}."
     if look.offender is not None:
         sentence += f" In a typical synthetic table: {look.offender}."
     elif why := explanation_of(_kind(rehearsal, advice.name)).no_offender:
@@ -319,7 +329,9 @@ def _kind(rehearsal: Rehearsal, name: str) -> str:
 
 
 def telling_pairs(rehearsal: Rehearsal, limit: int = 6) -> list[str]:
-    """Return lines on at most `limit` pairs that no criterion tests, the lost pairs first."""
+    """Return a line for each pair of associated columns that no criterion tests, at most `limit`, the lost pairs first. A
+    last line says how many more pairs the report has.
+    """
     pairs = rehearsal.look.pairs if rehearsal.look else ()
     chosen = sorted(pairs, key=lambda pair: not pair.lost)[:limit]
     rest = [f"The report has {so_many(len(pairs) - limit, 'more pair')}."] if len(pairs) > limit else []
@@ -327,7 +339,7 @@ def telling_pairs(rehearsal: Rehearsal, limit: int = 6) -> list[str]:
 
 
 def pair_words(pair: UnguardedPair) -> str:
-    """Return a line on a pair that no criterion tests."""
+    """Return a line on a pair of columns: the strength of the association, and an example of a share that shows it."""
     first, second = map(words, pair.columns)
     in_candidates = "" if pair.candidates_v is None else f", {pair.candidates_v:.2f} in the candidates"
     released = "" if pair.released is None else f", {percent(pair.released)} in the candidates"
@@ -339,7 +351,7 @@ def pair_words(pair: UnguardedPair) -> str:
 
 
 def verdict_words(rehearsal: Rehearsal) -> list[str]:
-    """Return sentences that compare candidates with independent columns, and the reasons why `release` refuses this
+    """Return sentences that compare the candidates with independent columns, and the reasons why `release` refuses the
     shortlist.
     """
     verdict = None if rehearsal.look is None else rehearsal.look.verdict
@@ -363,7 +375,9 @@ def verdict_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def conclusion_words(rehearsal: Rehearsal) -> list[str]:
-    """Return a sentence for each intended question, with the answers of the public file and of candidates."""
+    """Return a line for each intended question: the answers from the public file and from candidates, or why there is no
+    answer.
+    """
     return [
         f"{conclusion.question}: {answer_text(conclusion.public, conclusion.unit)} in the public file, "
         f"{_spread(conclusion)} in the candidates"
@@ -374,7 +388,7 @@ def conclusion_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def answer_text(value: float | None, unit: str) -> str:
-    """Return an answer with its unit."""
+    """Return an answer with its unit, such as "1,200 rows" or "35.2%"."""
     if value is None:
         return "no such rows"
     if unit == "rows":
@@ -391,11 +405,11 @@ def _spread(concluded: Conclusion) -> str:
 
 
 COSTLY = 0.1
-"""The advice on the projection is given if at least this share of the rows is replaced."""
+"""The advice on the projection is given if more than this share of the rows is replaced."""
 
 
 def projection_advice(rehearsal: Rehearsal) -> str:
-    """Return advice on a projection that replaces many rows, or an empty string if it replaces few."""
+    """Return advice if the projection replaces more than 10% of the rows (`COSTLY`). Otherwise return an empty string."""
     look = rehearsal.look
     if look is None or look.replaced <= COSTLY:
         return ""
@@ -458,7 +472,9 @@ class Sentences:
 
 
 def sections(rehearsal: Rehearsal) -> dict[str, list[str]]:
-    """Return the text of a rehearsal for the terminal, by heading, in the order in which a steward decides."""
+    """Return the text of a rehearsal for the terminal, by heading, in the order in which a steward decides. A text may be
+    empty.
+    """
     say = Sentences.of(rehearsal)
     return {
         "Budget and rounds:": say.proposal,

@@ -132,7 +132,7 @@ def test_a_folder_of_something_else_is_not_written_into(command: list[str], tmp_
     (tmp_path / "mine" / "thesis.txt").write_text("mine")
     result = run(*command, "--out", tmp_path / "mine")
     assert result.returncode == 2
-    assert "contains other files than a rehearsal, such as 'thesis.txt'" in words(result.stderr)
+    assert "contains files of something else, such as 'thesis.txt'" in words(result.stderr)
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
 
 

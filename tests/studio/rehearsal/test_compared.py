@@ -119,7 +119,7 @@ def test_a_table_that_is_too_large_is_told_in_words(spec: ReleaseSpec, survey: C
         ({"method": ("swaping",)}, "--method: 'swaping' is not one of .* Did you mean 'swapping'"),
         ({"swap": ("regoin",)}, "--swap: 'regoin' is not one of .* Did you mean 'region'"),
         ({"swap_key": ("x",)}, "--swap-key: 'x' is not one of"),
-        ({"swap": ("region",), "swap_key": ("region",)}, "must name different columns"),
+        ({"swap": ("region",), "swap_key": ("region",)}, "name a column twice"),
         ({"swap_rate": 1.0}, "--swap-rate: expected a number above 0 and below 1, found 1"),
         ({"swap_rate": math.nan}, "--swap-rate"),
     ],

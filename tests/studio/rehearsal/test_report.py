@@ -423,7 +423,7 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         rehearsed(tmp_path, SPACE)
     assert str(caught.value) == (
-        f"{tmp_path / 'out'} contains other files than a rehearsal, such as 'thesis.tex'. Choose a new folder."
+        f"{tmp_path / 'out'} contains files of something else, such as 'thesis.tex'. Choose a new folder for --out."
     )
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.tex"]
 
@@ -517,7 +517,7 @@ def test_a_plan_that_fresh_attempts_contradict_is_neither_called_rare_to_fail_no
     """The attempts that chose the plan say 5% at most; those that judge it say 14%."""
     found = coins[0]
     text = " ".join(proposal_words(judged_as(found, 0.14, 0.3)))
-    assert "This plan ends without a table in 14% of the releases, at most 30% (95% interval)." in text
+    assert "This plan ends without a table in 14% of the releases (at most 30% by a 95% interval)." in text
     assert "This share is above the 5% of --nothing" in text
     assert text.count("5%") - text.count("95%") == 1  # as what was asked for alone
     assert "finds no table in 14% of releases, above the 5.0% of --nothing" in why_not(judged_as(found, 0.14, 0.3))
