@@ -238,13 +238,14 @@ def possible(covariance: np.ndarray) -> np.ndarray:
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
 
-# The units that a question counts in the cells of a table. These units are rows or, for a question about members, the member in
-# a slot of each root.
+# The units that a question counts in the cells of a table. These units are rows or, for a question about members (such as the
+# persons of households), the members at one position: all first members, all second members, and so on.
 #
-# The number of members that meet a condition is a sum over slots. For each slot, it counts the roots whose member in this slot
-# meets the condition. So a sum over members is a sum over rows, with noise of the same kind (theory 13.14, figures of members).
-# The sample consists of roots, so the error of the draw depends on how similar the members of one root are. Tables with two
-# slots show this similarity. Without such tables, all members of a root are assumed to be equal.
+# The number of members that meet a condition is a sum over positions. For each position, it counts the roots (such as
+# households) whose member at this position meets the condition. So a sum over members is a sum over rows, with noise of the
+# same kind (theory 13.14, figures of members). The sample consists of roots, so the error of the draw depends on how similar
+# the members of one root are. Tables with the columns of two members show this similarity. Without such tables, all members of
+# a root are assumed to be equal.
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -275,8 +276,8 @@ class Counted:
 
 
 def parts_of(tables: PublishedTables, question: Question) -> list[Counted]:
-    """Return the questions whose results add up to a share, mean or median: one question about rows, or one question for each
-    position of a member.
+    """Return the cells that a question counts: one entry for a question about rows, or one entry for each position of a member.
+    The sums over all entries add up to the sums of the question.
 
     Raises
     ------
@@ -393,15 +394,17 @@ class Average:
 
     Attributes
     ----------
-    file, population : the ratio of two noisy sums. The error of `file` includes drawing rows from the file, and the error of
-        `population` includes drawing them from a population.
-    middle : the constant that was subtracted from the number of each cell.
+    file, population : the share or mean, minus `middle`, as a ratio of two noisy sums. The error of `file` includes drawing
+        rows from the file, and the error of `population` includes drawing them from a population.
+    middle : the middle of the possible range of a mean, or 0 for a share. It was subtracted from the number of each row, so
+        that the noisy sums have smaller errors, and must be added to the ratios.
     squares : the approximate sum of the squared contributions to the numerator. The sum is taken over the drawn rows or, for
         members, over the roots.
     of_root : largest contribution of a record to the denominator: 1 if rows are counted, or the largest number of members of a
         root if members are counted.
-    own : the same average, computed with other weights within the limits of the weight classes, or empty if every row has the
-        representative weight of its class, or if a class has no known limits.
+    own : for weighted answers, the same average with other possible weights: each weight lies within the limits of its weight
+        class. Empty without weights, if every row has exactly the representative weight of its class, or if a class has no
+        known limits.
     """
 
     file: Ratio
@@ -471,10 +474,11 @@ class _Figure:
 
     Attributes
     ----------
-    values : for each part, the (n_cells,) number of a row in each cell, minus `middle`.
-    low, high : the smallest and largest possible number.
-    weightings : for each part, (n_cells,) weights of the rows. The representative weights of the classes come first, then other
-        possible weights (`_weightings`).
+    values : for each entry of `parts_of`, the (n_cells,) number of a row in each cell, minus `middle`.
+    middle : the middle of the possible range of a mean, or 0 for a share.
+    low, high : the smallest and largest possible number, minus `middle`.
+    weightings : sets of weights. Each set has, for each entry of `parts_of`, the (n_cells,) weights of the rows. The set with
+        the representative weights of the classes comes first, then other possible weights follow (`_weightings`).
     """
 
     values: list[np.ndarray]
@@ -589,13 +593,14 @@ def _averages(
 
 
 def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effect: float) -> float:
-    """Return the ratio of two variances: the variance that follows from the stated design effect, divided by the variance for
-    samples with these weights. The result is at least 1.
+    """Return the factor by which the sampling variance of a weighted answer must grow, so that it has the stated design effect:
+    the stated effect times the variance of a simple random sample, divided by the variance for samples with these weights. The
+    factor is at least 1.
 
     Parameters
     ----------
-    simple : covariance matrix of the two sums for simple random samples of the same size. `sampling` is this matrix for samples
-        with these weights.
+    simple, sampling : covariance matrices of the two sums, numerator and denominator: for simple random samples of the same
+        size, and for samples with these weights.
     """
     along = np.array([1.0, -ratio.quotient])
     by_weights = float(along @ sampling @ along)
@@ -654,13 +659,15 @@ def _bins(tables: PublishedTables, question: Question, parts: Sequence[Counted])
 
 
 def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: float, largest: float) -> float:
-    """Return the design effect of drawing roots, for answers without weights: the variance if roots are drawn, divided by the
-    variance if the same number of members is drawn individually. The result is at least 1. It is at most the number of members
-    of a root times the ratio of the largest to the smallest weight.
+    """Return the design effect of a share: its variance if roots are drawn with all their members, divided by its variance if
+    the same number of members is drawn individually. Unequal weights count as a part of this effect. The result is at least 1
+    and at most `largest`.
 
     Parameters
     ----------
-    size : the sum of the squared weights of all n_rows members.
+    of_roots : the covariance matrix of the two sums, numerator and denominator, for a sample of roots.
+    size : the sum of the squared weights of all `n_rows` rows or members.
+    largest : the largest number of members of a root, times the ratio of the largest to the smallest weight.
     """
     if largest == 1:
         return 1.0
@@ -831,6 +838,8 @@ def _quantile(column: PublishedColumn, label: str, shares: list[Average], level:
     """Return the bin that contains a quantile, with the first and the last bin of the confidence interval (theory 13.11, values
     in bins, (b)).
 
+    Parameters
+    ----------
     shares : the shares of rows in the first 1, 2, ... bins.
     part : the probability of the quantile; 0.5 for the median.
     """

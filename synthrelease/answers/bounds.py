@@ -85,11 +85,12 @@ def ratio_range(
 
     Parameters
     ----------
-    figure : (n_cells,) weight of each cell, or 0 where `size` is 0.
+    figure : (n_cells,) the number that a released row contributes in each cell of the group, and 0 in all other cells: 1 or 0
+        for a share, the representative value for a mean.
     size : (n_cells,) 1 for the cells of the group, else 0. At least one released row is in the group.
     undrawn : the largest possible number of rows that the rules keep but the release did not use.
-    ends : two (n_cells,) arrays with the lowest and the highest value of a row in each cell, if these values may differ from
-        the weights in `figure`.
+    ends : two (n_cells,) arrays with the lowest and the highest number that a row of the file contributes in each cell, if
+        these numbers may differ from `figure`.
     """
     rows = -maximum(facts, -size).value
     answer = float(figure @ facts.synthetic) / float(size @ facts.synthetic)
@@ -492,7 +493,7 @@ class _Measure:
             check_numbers(self.release, mean)
         self.unit = self.release.by_name[mean].unit if mean else "rows" if self.kind == "count" else ""
         if not self._columns(query, minus):
-            raise InputError("The question is empty. Give a condition on columns, or a column to average.")
+            raise InputError("The query is empty. Give a condition on columns, or a column to average.")
 
     def _columns(self, *conditions: Condition | None) -> set[str]:
         columns = {self.mean} if self.mean else set()

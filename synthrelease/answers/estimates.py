@@ -140,7 +140,8 @@ def answered(
     if times is None:
         raise InputError(
             "This release has no estimates. Its noisy tables come from a search without a limit on the number of measurements, "
-            "so nothing is known about their noise."
+            "so no interval can be computed. Use `synthrelease bound` to get the range of answers that agree with the released "
+            "criterion values."
         )
     parsed = parse_question(question, published) if as_first else asked_of(question, published)
     averages_by_group = [] if parsed.kind == "slope" else list(groups(tables, parsed))

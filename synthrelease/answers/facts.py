@@ -35,7 +35,7 @@ class Facts:
     """Linear constraints on the counts R (n_cells,) of the rows that a release used. They contain everything that the release
     states about these counts.
 
-    A cell is a combination of bins of some columns, or several combinations that the query treats alike.
+    A cell is a combination of bins of some columns, or several combinations that no condition of the query distinguishes.
 
     Attributes
     ----------
@@ -151,8 +151,8 @@ def maximum(facts: Facts, figure: np.ndarray) -> Maximum:
 
 
 def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """Return the multipliers of the constraints, the multiplier of the total number of rows, and the table for which the
-    expression is largest.
+    """Solve the linear program. Return the multipliers of the constraints, the multiplier of the total number of rows, and the
+    table for which the expression is largest. If the solver fails, all multipliers are 0 and the table is the released table.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array

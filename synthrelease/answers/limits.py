@@ -129,7 +129,7 @@ class KeptRows:
         return 1 - self.drawn / max(self.most if self.way == "stated" else self.number, self.drawn)
 
     def spare(self, confidence: float) -> float:
-        """Return the risk that remains: 1 - confidence minus the probability of a shortfall.
+        """Return the risk of error that intervals may use: 1 - confidence, minus the probability of a shortfall.
 
         Raises
         ------
@@ -191,8 +191,8 @@ class KeptRows:
 
 
 def sum_limit(noise: CountNoise, count: int, risk: float) -> int:
-    """Return a number t with this property: the absolute value of the sum of `count` independent noise terms exceeds t with
-    probability at most `risk`, which is in (0, 1).
+    """Return a limit on the sum of `count` independent noise terms: its absolute value exceeds the limit with probability at
+    most `risk`, which is in (0, 1).
     """
     from synthrelease.generators.measurements import noise_limit  # here, because only measured tables need it
 

@@ -49,8 +49,14 @@ NORMAL = "The error from drawing rows is treated as normal."
 
 @dataclass(frozen=True, kw_only=True)
 class _Answer:
-    """The numbers in an answer, each with its name, group and unit. If the question compares two groups, the answer also
-    contains the averages of these groups.
+    """The numbers in an answer.
+
+    Attributes
+    ----------
+    averages : the name, the group, the unit and the value of each number.
+    possible_width : the width of the range of possible values. An estimate is not given if its interval is too wide compared
+        with this width.
+    compared : whether `averages` are the means of two groups, whose difference is also part of the answer.
     """
 
     averages: tuple[tuple[str, str, str, Average], ...]
@@ -76,8 +82,8 @@ class MeasuredModels:
         self.noises = [SharedNoise(size=noise.size, scale=float(noise.scale)) for noise in part.noises]
 
     def model(self, question: str) -> tuple[NamedModel, ModelPart | None] | None:
-        """Return the model of a question, if the question was measured or can be answered from measured sums; otherwise return
-        None.
+        """Return the model that answers a question, and its section of release.json if exactly this question was measured.
+        Return None if the measured sums do not answer the question.
 
         Raises
         ------

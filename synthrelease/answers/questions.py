@@ -73,13 +73,15 @@ class AskedOf(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A condition on a row that, in every bin, is true for all values or false for all values. If `rule` is None, every row
-    meets the condition.
+    """A condition on a row, such as `age >= 18 and sex == 'f'`. In every bin, it is true for all values or false for all
+    values.
 
     Attributes
     ----------
-    decided : for a narrowed condition, the columns that determine whether it is met, and the mask of the combinations of their
-        bins in which it is met.
+    text : the condition as the user wrote it.
+    rule : the condition in parsed form, or None if every row meets the condition.
+    decided : after `narrowed`, the columns that still decide whether a row meets the condition, and the mask of the
+        combinations of their bins in which rows meet it; otherwise None.
     """
 
     text: str
@@ -106,10 +108,9 @@ class Condition:
     def narrowed(self, release: AskedOf, never: Sequence[str], most_cells: int) -> Condition:
         """Return the same condition without columns that have no effect, such as age in `age >= 0`.
 
-        A noisy table without these columns can then answer the question. The answer is the same as for the question without
-        these columns. The function considers each column in turn. It leaves out a column if the remaining columns still
-        determine, for every possible cell, whether the condition is met. A cell in which the rules allow no row is treated like
-        the first possible cell. So every cell meets either a condition or its negation.
+        A noisy table without these columns can then answer the question, and the answer is the same. A column is left out if
+        the remaining columns still determine, for every possible cell, whether a row meets the condition. A cell in which the
+        rules allow no row is treated like the first possible cell. So every cell meets either a condition or its negation.
 
         Parameters
         ----------

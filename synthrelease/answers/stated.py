@@ -60,8 +60,8 @@ def asked_of(text: str, release: PublishedRelease) -> Question:
 
 
 def judged(statistic: str, term: Term, tables: PublishedTables, question: Question) -> Term:
-    """Return a term. If its numbers are not estimable, they are removed. If the rows are not a random sample, the numbers for a
-    population are removed.
+    """Return a copy of a term without the numbers that must not be shown: numbers that are not estimable, and numbers for a
+    population if the rows are not a random sample of it.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from synthrelease.published.base import number
 from synthrelease.published.charges import CriterionPart
 from synthrelease.published.document import ReleaseDocument
 
-# Intervals for exact figures, from released figures (post-processing, no cost).
+# Intervals for exact criterion values, from released criterion values (post-processing, no cost).
 
 LEVEL = Fraction(95, 100)
 
@@ -118,7 +118,7 @@ def _largest(released: int, limit: int | None, decay: float, tail: float) -> int
     if limit is not None and decay ** (limit - released) > tail:
         return None
     beyond = released + math.ceil(math.log(tail) / math.log(decay)) + 2 if limit is None else limit + 1
-    # the probability falls with the figure: take the last figure before the first one that is too improbable
+    # the probability falls as the exact value grows: take the last value before the first one that is too improbable
     return released + bisect_left(range(released, beyond), True, key=lambda exact: probability(exact) <= tail) - 1
 
 

@@ -196,8 +196,8 @@ def _hatching(x: float, y: float, width: float, height: float) -> Iterator[tuple
 
 
 def thresholds(criteria: list[CriterionPart]) -> Markup:
-    """Draw a chart of the criteria. For each criterion, it shows the value and its interval on a scale from the best value to
-    the threshold.
+    """Draw a chart of the criteria. For each criterion, the chart shows the released value and its interval on a scale from the
+    best possible value to the threshold.
     """
 
     def used(part: CriterionPart, value: float | None) -> float:
@@ -209,7 +209,7 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
         return 10 + min(max(share, 0.0), 1.32) * 240
 
     says = "; ".join(f"{part.name}: {figure(part.value)} of {figure(part.threshold)}" for part in criteria)
-    description = f"Released figure and threshold of each criterion. {says}."
+    description = f"Released value and threshold of each criterion. {says}."
     bars = []
     for part in criteria:
         shown = part.interval if part.interval is not None and part.interval.how != "exact" else None

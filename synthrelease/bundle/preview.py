@@ -141,7 +141,10 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     files = Files(files)
     old, card = read_strictly(files["release.json"]), spec.card
     if not _same_specification(old, files, spec):
-        raise OtherRelease("This configuration did not make the release: columns, rules, criteria or budgets differ.")
+        raise OtherRelease(
+            "This configuration did not make the release: columns, rules, criteria or budgets differ. Use the configuration "
+            f"that made the release. Only these tables may be changed: {listing(canonical.WORDS)}."
+        )
     if "published" not in card.model_fields_set:
         card = card.model_copy(update={"published": old.card.published})
     binnings = tuple(spec.schema[column.name].alternatives[column.binning] for column in old.columns)

@@ -39,7 +39,7 @@ class AcceptedRows:
 
     Attributes
     ----------
-    transformation : the map from atomic bins to released bins.
+    transformation : the map from the finest bins of each column to the released bins.
     columns : the columns with their released bins.
     rules : the plausibility rules for released rows, on these bins.
     smallest : the smallest number of times that a released row can occur.
@@ -56,8 +56,8 @@ class AcceptedRows:
 
 # The rows of a table, or of roots (such as households) and their members with new keys, one batch at a time.
 #
-# The key of a root is its position in the sorted wide rows, which reveals nothing more. Members follow in the order of
-# their slots.
+# The key of a root is its position in the sorted wide rows, which reveals nothing more. Members follow in order: the first
+# member of a root, the second member, and so on.
 
 _ROWS = 2**16  # Number of rows of a CSV file, or of roots of any file, in one batch
 _TEXTS_TOGETHER = 2**10  # Largest number of combinations of the labels of neighbouring columns that become texts together
@@ -68,7 +68,7 @@ _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
 
 @dataclass(frozen=True, eq=False)
 class RowsOfFile:
-    """The columns and the rows of a file. The rows are created in batches when they are needed."""
+    """A file of rows: its columns, and its rows, which are created in batches when they are needed."""
 
     shape: TableShape
     batches: Iterator[RowsBatch]

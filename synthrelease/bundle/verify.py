@@ -130,7 +130,8 @@ def verify_files(
 
 
 def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) -> str:
-    """Return a phrase that lists the packages that the release used but that are not trusted or cannot be loaded here.
+    """Return a phrase that lists the packages that the release used, and that the caller does not trust or that cannot be
+    loaded here.
 
     If specification.json and release.json name different packages, the result is empty. All checks then run, and report the
     difference.
@@ -187,7 +188,7 @@ def _written(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: R
 
 def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:
     promised, rarest = document.minimum_count, int(table.counts.counts.min())
-    too_rare = f"data.csv: a row occurs {so_many(rarest, 'time')}; the release promises {promised}"
+    too_rare = f"{document.csv}: a row occurs {so_many(rarest, 'time')}, but the release promises at least {promised}"
     problems = () if rarest >= promised else (too_rare,)
     summary = f"every row occurs at least {so_many(rarest, 'time')}; the release promises {promised}"
     return Check(name="minimum count", found=summary, problems=problems)

@@ -24,6 +24,7 @@ from synthrelease.bundle.estimates import (
 )
 from synthrelease.bundle.formats import statistical_files
 from synthrelease.bundle.tables import row_files
+from synthrelease.bundle.verify_plan import differences
 from synthrelease.bundle.write import written
 from synthrelease.errors import InputError, Unexpected, so_many
 from synthrelease.published import measurements
@@ -124,10 +125,10 @@ def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
     part = document.estimates
     answered = 0 if part is None else sum(intended is not None for intended in part.intended)
     problems = [f"estimates: {problem}" for problem in _estimate_problems(document, part, files)]
-    listed = f", {len(files[CSV].splitlines()) - 1} lines of {CSV}" if CSV in files else ""
+    listed = f", {len(files[CSV].splitlines()) - 1:,} lines of {CSV}" if CSV in files else ""
     problems += [*(_listed(document, files) if CSV in document.files else _left_out(document, files))]
     limits = tuple(_not_stated(document, files)) if not problems else ()
-    summary = f"{answered} intended queries have an estimate{listed}"
+    summary = f"{so_many(answered, 'intended query has', 'intended queries have')} an estimate{listed}"
     return Check(name="estimates", found=summary, problems=tuple(problems), limits=limits)
 
 
@@ -141,9 +142,10 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
         computed = with_models(document, part, measured, files.get(canonical.NAME, b"")).models
         answers = [] if computed is None else computed.answers
         problems = [
-            f"models: {right.question}: the sums give {right.terms or right.refused}, not {stated.terms or stated.refused}"
+            problem
             for right, stated in zip(answers, part.answers, strict=False)
             if not _agree(right, stated)
+            for problem in differences(f"models: {right.question}", right, stated, "the published sums give")
         ]
         problems += ["models: there must be one answer for each question"] if len(answers) != len(part.answers) else []
     summary = f"{so_many(0 if part is None else len(part.answers), 'answer')}, whose intervals follow from the published sums"
@@ -181,7 +183,7 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
         yield f"{CSV}: this is not a table of estimates ({type(error).__name__})"
         return
     if len(right) != len(read):
-        yield f"{CSV}: it has {len(read)} lines; the noisy tables give {len(right)}"
+        yield f"{CSV}: this file has {so_many(len(read), 'line')}, but the noisy tables give {len(right):,}"
         return
     for number_of_line, (line, stated_line) in enumerate(zip(right, read, strict=True), start=2):
         if not _agree(line, stated_line):
@@ -189,7 +191,7 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
             return
     errors = {} if document.estimates is None else document.estimates.errors
     if errors != errors_of(read, document.n_rows):
-        yield f"the errors in release.json are not the errors of the counts in {CSV}"
+        yield f"estimates: errors: these numbers do not follow from the counts in {CSV}"
     if as_csv(read) != without_exponents(files[CSV]):
         yield f"{CSV}: this file does not have the layout that synthrelease writes"
     for name, content in table_files(document, read).items():
@@ -240,15 +242,17 @@ def _estimate_problems(document: ReleaseDocument, part: EstimatesPart | None, fi
         yield "they do not follow from the published noisy tables"
         return
     if computed.not_a_sample != part.not_a_sample:
-        yield f"not_a_sample: {part.not_a_sample} is stated, but {canonical.NAME} declares {computed.not_a_sample}"
+        reasons, right = (", ".join(listed or ()) or "none" for listed in (part.not_a_sample, computed.not_a_sample))
+        yield f"not_a_sample: release.json states the reasons {reasons}, but its declarations give {right}"
     if part.strengths is not None and not _agree(computed.strengths, part.strengths, 0.002, 0.01):
         yield f"strengths: they do not follow from {measurements.NAME}"
     if len(computed.intended) != len(part.intended):
-        yield f"there are {len(part.intended)} estimates for {len(computed.intended)} intended queries"
+        estimates_of = so_many(len(part.intended), "estimate")
+        yield f"release.json has {estimates_of} for {so_many(len(computed.intended), 'intended query', 'intended queries')}"
         return
     for index, (right, listed) in enumerate(zip(computed.intended, part.intended, strict=True)):
         if not _agree(right, listed):
-            yield f"intended query {index + 1}: the noisy tables give {right}, not {listed}"
+            yield from differences(f"intended query {index + 1}", right, listed, "the noisy tables give")
 
 
 # The files for statistical packages that [bundle] formats asks for.

@@ -124,7 +124,7 @@ def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> 
     return NoisyMarginals(layout=layout, n=document.n_rows, tables=tuple(tables), sums=tuple(sums))
 
 
-# The published noisy tables are those that the configuration names, at the cost and with the noise that were charged.
+# The configuration determines which noisy tables are published. Their costs and their noise must agree with the charges.
 
 
 def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
@@ -137,9 +137,8 @@ def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check
     except Unexpected as error:
         return Check(name="measurements", problems=(f"{NAME}: {error}",))
     problems = tuple(f"{NAME}: {problem}" for problem in _problems(document, read, files[NAME]))
-    summary = f"{len(read.tables)} noisy tables, as charged"
-    if read.sums:
-        summary = f"{len(read.tables)} noisy tables and {len(read.sums)} noisy sums, as charged"
+    sums = f" and {so_many(len(read.sums), 'noisy sum')}" if read.sums else ""
+    summary = f"{so_many(len(read.tables), 'noisy table')}{sums}, as charged"
     return Check(name="measurements", found=summary, problems=problems)
 
 
@@ -147,7 +146,7 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
     if read.dumped() != content:
         yield "this file does not have the layout that synthrelease writes"
     if read.n_rows != document.n_rows:
-        yield f"this file states {read.n_rows} rows, but release.json states {document.n_rows}"
+        yield f"this file states {so_many(read.n_rows, 'row')}, but release.json states {document.n_rows:,}"
     columns = {column.name: column for column in document.columns}
     expected = dict(_expected(document))
     generator, _ = _generator(document)
@@ -247,7 +246,7 @@ def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iter
 
 def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
     """Yield a problem if a table's total differs from the number of rows by more than its noise allows. Each table counts every
-    row once. So this check also finds two tables with contradictory totals.
+    row once, so this check finds tables whose totals contradict each other.
 
     The noise exceeds this limit with a probability of 1e-15. In a million rounds of a search, the probability is below 1e-9 for
     each table. The limit follows from the moment generating function of a sum of k Laplace draws of scale b, which is at most
@@ -258,7 +257,10 @@ def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
     near = b * math.sqrt(8 * k * beyond)
     limit = near if near <= 2 * math.sqrt(2) * k * b else math.sqrt(2) * b * (k + beyond)
     if abs(total - n_rows) > limit:
-        yield f"its counts add up to {total:g}, not to {n_rows} rows; its noise can change the sum by at most {limit:g}"
+        yield (
+            f"its counts add up to {total:,.0f}, not to {so_many(n_rows, 'row')}. Its noise can change the sum by at most "
+            f"{limit:,.0f}"
+        )
 
 
 def _bin_problems(labels: list[list[str]], released: list[list[int]], columns: list[ColumnPart]) -> Iterator[str]:
@@ -427,8 +429,8 @@ def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: P
         expected = None
     limit = criterion.interval.file_high
     if (limit is None) != (expected is None) or (limit is not None and expected is not None and not _near(limit, expected)):
-        says, follows = ("nothing" if value is None else f"{value:g}" for value in (limit, expected))
-        yield f"the limit for the file is {says}, but the value and the random draw of rows give {follows}"
+        stated, follows = ("no limit" if value is None else f"the limit {value:g}" for value in (limit, expected))
+        yield f"release.json states {stated} for the file, but the value and the random draw of rows give {follows}"
 
 
 def _near(left: float, right: float) -> bool:

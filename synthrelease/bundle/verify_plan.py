@@ -81,7 +81,8 @@ def _criterion(part: CriterionPart) -> Iterator[str]:
         return
     best, worst = read.figure_range
     if (float(part.best), math.inf if part.worst is None else float(part.worst)) != (best, worst):
-        yield f"its exact value can be {best:g} to {worst:g}, but {part.best} to {part.worst} is stated"
+        stated = f"{part.best} to {'null' if part.worst is None else part.worst}"
+        yield f"best and worst are {stated}, but the settings give {best:g} to {'null' if math.isinf(worst) else f'{worst:g}'}"
 
 
 # Largest number of differences that are reported. Without this limit, every value of release.json could be reported.
@@ -100,7 +101,7 @@ def plan(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, by
         return Check(name="plan", problems=tuple(str(problem) for problem in error.problems[:_SHOWN]))
     problems = list(_problems(document, table, spec))
     left = len(problems) - _SHOWN
-    listed = problems[:_SHOWN] + ([f"{left} more values do not follow from {NAME}"] if left > 0 else [])
+    listed = problems[:_SHOWN] + ([f"{so_many(left, 'more problem')} of this kind"] if left > 0 else [])
     summary = f"epsilon {decimal_text(spec.plan.total.epsilon)}, rules, criteria and schema follow from {NAME}"
     return Check(name="plan", found=summary, problems=tuple(listed))
 
@@ -116,7 +117,7 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
         if name == "not_promised" and not document.not_promised.kept:
             # words of a draft that was edited since are withheld, which the specification alone does not tell (`spec.tried`)
             expected = expected.model_copy(update={"kept": ""})
-        yield from _differences(name, expected, getattr(document, name))
+        yield from differences(name, expected, getattr(document, name))
     if [part.name for part in document.criteria] != [criterion.name for criterion in spec.criteria]:
         yield f"criteria: the specification has other criteria: {', '.join(criterion_.name for criterion_ in spec.criteria)}"
         return
@@ -138,12 +139,12 @@ def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[st
             yield f"{name}: only one of the specification and release.json has this part"
     for name, expected in stated(document, spec).items():
         if name in parts:
-            yield from _differences(name, expected, parts[name])
+            yield from differences(name, expected, parts[name])
     imputation, copies = spec.options.imputation, document.imputation
     if imputation and copies:
         match = [column.name for column in document.columns] if imputation.match is None else list(imputation.match)
         settings = {"copies": imputation.copies, "donors": imputation.donors, "match": match}
-        yield from _differences("imputation", settings, {name: getattr(copies, name) for name in settings})
+        yield from differences("imputation", settings, {name: getattr(copies, name) for name in settings})
 
 
 def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoise | None, *, joint: bool) -> Iterator[str]:
@@ -163,14 +164,16 @@ def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoi
         "decides": not joint or part.noise_sd is None,
     }
     for name, value in expected.items():
-        yield from _differences(f"criterion {part.name!r}: {name}", value, getattr(part, name))
+        yield from differences(f"criterion {part.name!r}: {name}", value, getattr(part, name))
 
 
-def _differences(path: str, expected: Any, value: Any) -> Iterator[str]:
-    """Yield a sentence for each difference between two values. The sentence contains the path of the value."""
+def differences(path: str, expected: Any, value: Any, source: str = "the specification gives") -> Iterator[str]:
+    """Yield a sentence for each difference between a value in release.json and the value that it must have. The sentence begins
+    with the path of the value.
+    """
     for steps, right, wrong in _leaves(_plain(expected), _plain(value), ()):
         expected_text, text = (_shown(value) if type(right) is type(wrong) else value_text(value) for value in (right, wrong))
-        yield f"{dotted([path, *steps])}: release.json has {text}, the specification gives {expected_text}"
+        yield f"{dotted([path, *steps])}: release.json has {text}, {source} {expected_text}"
 
 
 def _shown(value: Any) -> str:

@@ -489,11 +489,11 @@ def keep_space(workspace: Path, size: int) -> None:
                 os.posix_fallocate(file.fileno(), 0, min(size, _MOST_KEPT))
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            problem = f"only {free / 1e6:.1f} MB" if free < size else "less, because of a quota"
+            problem = f"only {free / 1e6:,.1f} MB" if free < size else "less, because of a quota"
     if problem:
         give_back(workspace)
         raise OutputError(
-            f"{workspace.parent}: the released files need about {size / 1e6:.1f} MB of free space, but there is {problem}. "
+            f"{workspace.parent}: the released files need about {size / 1e6:,.1f} MB of free space, but there is {problem}. "
             "Nothing was spent."
         )
 

@@ -158,9 +158,9 @@ def test_verify_computes_limits_for_the_file_again_and_takes_documents_of_1_0_0_
         return [problem for check in report.checks if check.name == "figures" for problem in check.problems]
 
     (problem,) = problems(None)
-    assert "the limit for the file is nothing, but the value and the random draw of rows give" in problem
+    assert "release.json states no limit for the file, but the value and the random draw of rows give the limit" in problem
     (problem,) = problems(first(document).interval.high)  # type: ignore[union-attr,arg-type]
-    assert "the limit for the file is" in problem
+    assert "release.json states the limit" in problem
     tables = json.loads(of_version(files, "1.0.0")["release.json"])
     for part in tables["criteria"]:
         part["interval"].pop("file_high", None)

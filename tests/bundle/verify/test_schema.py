@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.bundle.verify_plan import _differences
+from synthrelease.bundle.verify_plan import differences
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.verify.alone import SchemaProblem, edge_text, rebuild
@@ -116,6 +116,4 @@ def test_the_places_of_a_plan_that_differs_are_told_apart(place: str, inside: tu
             found = {step: found} if isinstance(step, str) else [*(["same"] * step), found]
         return found
 
-    assert list(_differences(place, nested("a"), nested("b"))) == [
-        f"{shown}: release.json has 'b', the specification gives 'a'"
-    ]
+    assert list(differences(place, nested("a"), nested("b"))) == [f"{shown}: release.json has 'b', the specification gives 'a'"]
