@@ -23,7 +23,7 @@ A register may be split permanently into pieces (`Ledger.split`). A release that
 spent budget of the register is the spent budget of its most expensive piece (theory 11.12, pieces for ever). The ledger stores
 digests of the secret key and of the set of record numbers; `enclave.record_numbers` compares them.
 
-For a register that is released every year, the ledger may record a plan over several years before the first release
+For a register that is released every year, the ledger may record a multi-year plan before the first release
 (`Ledger.plan_years`). Then every release belongs to a year of the plan. The limit then applies to the privacy loss of a person
 over these years (theory 11.13, a promise over years).
 

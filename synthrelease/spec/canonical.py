@@ -29,7 +29,7 @@ NAME = "specification.json"
 FORMAT = 1
 WORDS = ("card", "bundle", "calibration", "series", "intended_queries")
 """The names of tables that do not affect the computation of a release and may be changed after the release. The digest does not
-cover these tables, except for the settings in `SeriesTable.fixed`, which are the plan over several years and the year of the
+cover these tables, except for the settings in `SeriesTable.fixed`, which are the multi-year plan and the year of the
 release."""
 PATHS = ("extends", "override")
 """The settings that refer to another configuration or override its settings."""
@@ -102,7 +102,7 @@ def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, wor
 
     Parameters
     ----------
-    words_unpublished : whether version 1.0.0 wrote the content. This version did not include the plan over several years in the
+    words_unpublished : whether version 1.0.0 wrote the content. This version did not include the multi-year plan in the
         specification.
     """
     published, tables_now = read_tables(content), read_tables(canonical_text(tables))

@@ -31,7 +31,7 @@ class Options:
     partition : the rule that divides the rows into one piece for the generator and one for the criteria.
     split : the piece of the register that the release uses.
     calibration : the published totals and the initial weights.
-    series : the earlier releases and the plan over several years.
+    series : the earlier releases and the multi-year plan.
     population : the size of the population from which the file is a simple random sample.
     design : the survey design of the file.
     imputation : how missing values are imputed in copies of the released rows.

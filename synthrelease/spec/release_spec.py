@@ -294,7 +294,7 @@ class ReleaseSpec:
 
     @property
     def year(self) -> YearOfSeries | None:
-        """Return the year of the release in its plan over several years, or None if there is no plan."""
+        """Return the year of the release in its multi-year plan, or None if there is no plan."""
         return None if self.options.series is None else self.options.series.year
 
     def check_new(self) -> None:

@@ -1,4 +1,4 @@
-"""Read the earlier releases that [series] names, compare them with the plan over several years, and state the guarantee for all
+"""Read the earlier releases that [series] names, compare them with the multi-year plan, and state the guarantee for all
 years."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Series:
     corrected : the content of the file release.json of the release that this erratum corrects, or None if this is not an
         erratum.
     reason : the mistake that the erratum corrects.
-    year : the year of the release in its plan over several years, or None if there is no plan.
+    year : the year of the release in its multi-year plan, or None if there is no plan.
     """
 
     name: str
@@ -65,7 +65,7 @@ def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems:
 
 def check_new(series: Series, total: Loss, problems: Problems) -> None:
     """Add a problem if the release is an erratum, because an erratum is not a new release. Also add a problem if it costs more
-    than its plan over several years allows."""
+    than its multi-year plan allows."""
     year = series.year
     if year is not None:
         most = Loss(year.horizon.most(year.year, year.again), year.horizon.delta)
@@ -79,7 +79,7 @@ def check_new(series: Series, total: Loss, problems: Problems) -> None:
 
 
 def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> YearOfSeries:
-    """Return the year of the release in the plan over several years. Adds a problem if the register is split, or if the delta
+    """Return the year of the release in the multi-year plan. Adds a problem if the register is split, or if the delta
     for a person is 1 or more."""
     if release.split is not None:
         problems.add("series.years", "A multi-year plan cannot be combined with [split]")

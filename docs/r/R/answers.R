@@ -1,16 +1,16 @@
 # Answers from published noisy tables, by the rules of the command `synthrelease estimate` and of the page ask.html. docs/theory.md
 # of the program proves the formulas: distributions of noise (13.5), ratios (13.8), numbers of the file (13.10), values in bins
-# (13.11). Limits, steps and repeats equal those of the program, so that both give the same numbers.
+# (13.11). The constants equal the constants of the program, so that both give the same numbers.
 
-WIDEST <- 0.5 # an interval of at least this share of the possible range is not reported
-FAR <- 12 # a share farther from 1/2 than this number of standard errors decides the place of a median
-TIE <- 1e-12 # a share closer to 1/2 than this counts as 1/2
+WIDEST <- 0.5 # an interval that covers at least this share of the possible range is not reported
+FAR <- 12 # if a share is further from 1/2 than this number of standard errors, the bin of the median is known without an interval
+TIE <- 1e-12 # a share that is closer to 1/2 than this number counts as 1/2 (likewise for other quantiles)
 
-# The data of ask.html, and values that are computed from them once.
+# Read the data of ask.html, and compute some values from them once.
 read_page <- function(path) {
   text <- paste(readLines(path, encoding = "UTF-8", warn = FALSE), collapse = "\n")
   found <- regmatches(text, regexec('(?s)<script[^>]*type="application/json"[^>]*>(.*?)</script>', text, perl = TRUE))[[1]]
-  if (length(found) != 2) stop("expected a page with noisy tables, found ", path, call. = FALSE)
+  if (length(found) != 2) stop(path, ": this page has no noisy tables. Use the page ask.html of a release.", call. = FALSE)
   noisy_tables(jsonlite::fromJSON(found[2], simplifyVector = FALSE))
 }
 
@@ -49,7 +49,8 @@ log_characteristic <- function(noise, scale, angle) {
   ifelse(near <= -60, near, near + suppressWarnings(log(rowSums(terms))))
 }
 
-# The distribution of a weighted sum of noises, folded onto PERIOD standard deviations, at angles up to HIGHEST.
+# The distribution of a weighted sum of noise terms is computed modulo PERIOD standard deviations, from its characteristic function
+# at these angles.
 STEPS <- 64
 PERIOD <- 60
 UNIT <- 2 * pi / PERIOD
@@ -57,7 +58,7 @@ ANGLES <- (seq_len(ceiling(120 / UNIT)) - 0.5) * UNIT
 LEAST <- -45
 ALLOWANCE <- 1e-5
 
-# A t with Pr[|Z| <= t] >= level, Z = the weighted sum of the noises + a normal error.
+# Return a number t with Pr[|Z| <= t] >= level, where Z is the weighted sum of the noise terms plus a normal error.
 half_width <- function(noises, weights, normal_variance, level, step) {
   used <- weights != 0 & noises$count != 0
   count <- noises$count[used]
@@ -66,7 +67,7 @@ half_width <- function(noises, weights, normal_variance, level, step) {
   variance <- normal_variance + sum(own * count)
   if (!(variance > 0)) return(0)
   size <- max(if (normal_variance > 0) step else 0, abs(weights[used]))
-  # noises of about one size are taken together, with the sum of their variances; the smallest as a normal error
+  # noise terms of about equal size are combined, with the sum of their variances; the smallest count as a normal error
   kind <- if (length(own)) round(sqrt(own / max(own)) * STEPS) else numeric()
   lesser <- normal_variance + sum((own * count)[kind == 0])
   deviation <- sqrt(variance)
@@ -88,7 +89,8 @@ half_width <- function(noises, weights, normal_variance, level, step) {
   high * deviation + size / 2
 }
 
-# A covariance [[a, b], [b, c]] is c(a, b, c). Its variance along (1, -x) is 0 where terms cancel but for what floats lose.
+# A covariance matrix [[a, b], [b, c]] is stored as c(a, b, c). Return the variance of numerator - x * denominator, or 0 if its
+# terms cancel up to rounding errors.
 along <- function(covariance, x) {
   terms <- covariance * c(1, -2 * x, x^2)
   if (sum(terms) > 1e-11 * sum(abs(terms))) sum(terms) else 0
@@ -102,7 +104,8 @@ nearest_covariance <- function(covariance) {
   c(covariance[1] - middle + radius, covariance[2], covariance[3] - middle + radius) / (2 * radius) * (middle + radius)
 }
 
-# numerator / denominator, each a sum over the rows plus noise. `sampling` is the covariance of both over draws of the rows.
+# Return the ratio of two sums over the rows with noise. `sampling` is the covariance matrix of the two sums under the random drawing
+# of rows.
 ratio <- function(numerator, denominator, noises, sampling, figure) {
   of_noise <- noises$count * noises$laws$variance[noises$law]
   product <- function(one, other) sum(one$weights * other$weights * of_noise)
@@ -115,7 +118,7 @@ ratio <- function(numerator, denominator, noises, sampling, figure) {
        error = if (known) sqrt(along(covariance, quotient)) / denominator$value else NaN)
 }
 
-# All ratios that the noise does not contradict (Fieller 1954).
+# Return the interval of a ratio: all ratios that the noise does not contradict (Fieller 1954).
 interval <- function(of, level) {
   lowest <- of$figure$lowest
   highest <- of$figure$highest
@@ -141,13 +144,13 @@ interval <- function(of, level) {
     at
   }
   ends <- c(end(-1), end(1))
-  nearest <- of$estimate - of$quotient # no possible ratio is left: the interval begins at the nearest possible one
+  nearest <- of$estimate - of$quotient # an interval outside of the possible range begins at the nearest possible ratio
   if (ends[1] > highest) ends[1] <- ends[1] + nearest
   if (ends[2] < lowest) ends[2] <- ends[2] + nearest
   c(max(ends[1], lowest), min(ends[2], highest))
 }
 
-# For each cell of some columns, the mean of all tables with these columns, weighted by the inverse of their variances.
+# Return, for each cell of some columns, the mean over all tables with these columns, weighted by the inverse of their variances.
 combined <- function(data, columns) {
   sizes <- vapply(data$columns, function(column) length(column$labels), 0)
   holding <- Filter(function(table) all(columns %in% table$columns), data$tables)
@@ -165,7 +168,7 @@ combined <- function(data, columns) {
   empty <- rowSums(counts == 0) > 0
   variances <- ifelse(empty, 0, 1 / rowSums(precisions))
   shares <- ifelse(is.finite(precisions), precisions, 0) * variances
-  # the last noise belongs to the number of kept rows, if it was counted
+  # the last noise term is the noise of the number of kept rows, if this number was counted
   keys <- vapply(holding, function(table) table$law, "")
   first <- match(unique(keys), keys)
   last <- if (is.null(data$kept$scale)) 1 else data$kept$scale
@@ -182,7 +185,7 @@ combined <- function(data, columns) {
   )
 }
 
-# (n, columns) the bins of every cell, the last column changing first.
+# Return the bins of every cell, as a matrix with n rows and one column for each column of the table. The last column varies fastest.
 cells_of <- function(sizes, n) {
   if (length(sizes) == 0) return(matrix(1, n, 0))
   after <- rev(cumprod(c(1, rev(sizes))))[-1]
@@ -195,18 +198,19 @@ not_together <- function(data, columns) {
     others <- names(data$columns)[setdiff(together, column)]
     paste0(names(data$columns)[column], " was measured with ", if (length(others)) toString(others) else "no other column")
   }, "")
-  stop("no noisy table contains all these columns: ", toString(names(data$columns)[columns]), ". ",
-       paste(beside, collapse = "; "), call. = FALSE)
+  stop("No noisy table contains all these columns: ", toString(names(data$columns)[columns]), ". ",
+       paste(beside, collapse = "; "), ".", call. = FALSE)
 }
 
-# The sum of a figure over the rows, and the weights of the noises in its error. Cells are moved to add up to all rows.
+# Return the sum of a figure (a number for each cell) over the rows, and the weights of the noise terms in its error. The noisy
+# counts are adjusted so that they add up to the number of rows.
 sum_of <- function(data, table, figure) {
   moved <- if (sum(table$variances) > 0) sum(figure * table$variances) / sum(table$variances) else 0
   own <- ifelse(table$variances == 0, 0, figure - moved)
   list(value = sum(own * table$values) + moved * data$rows, weights = c(as.vector(own * table$shares), 0))
 }
 
-# The answer of a question, with a line for every group that can have rows.
+# Return the answer to a question, with a line for every group that can have rows.
 answers <- function(data, question) {
   where <- narrowed(data, question$where)
   met <- if (question$kind == "share") narrowed(data, question$met) else list(all = TRUE)
@@ -220,7 +224,7 @@ answers <- function(data, question) {
   column <- if (length(of)) data$columns[[of]]
   own <- if (length(of)) table$bins[, match(of, columns)]
   counts <- inside(where) * (if (length(of)) own <= column$present else 1)
-  about <- c(of, met$column) # whose design effect holds; none is asked for where every row meets the condition
+  about <- c(of, met$column) # the column whose design effect applies, if there is one
   sampled <- if (length(about)) data$columns[[about]]$population
   if (is.null(sampled)) sampled <- data$population
   asked <- list(kind = question$kind, part = question$part, column = column, level = 1 - data$risk, sampled = sampled)
@@ -230,7 +234,7 @@ answers <- function(data, question) {
   lines <- lapply(seq_along(groups), function(place) {
     in_group <- counts * (group == place)
     size <- sum_of(data, table, in_group)
-    if (!(size$value > 0 || any(size$weights != 0))) return(NULL) # no row can be in it
+    if (!(size$value > 0 || any(size$weights != 0))) return(NULL) # the rules allow no row in this group
     averages <- lapply(figures, function(figure) average(data, table, figure, in_group, size, asked))
     line <- switch(question$kind, share = share_of(data, averages[[1]], asked), mean = mean_of(averages, asked),
                    quantile_of(averages, asked))
@@ -241,8 +245,8 @@ answers <- function(data, question) {
   lines
 }
 
-# The contribution of a row of each cell. For a mean it is the representative value of the bin, and the least and the largest value
-# if rows of a bin differ. For a median it is 1 in the first 1, 2, ... bins.
+# Return the number that a row of each cell contributes. For a mean, it is the representative value of its bin; if values in a bin
+# may differ, the smallest and the largest value of the bin follow. For a median, it is 1 in the first 1, 2, ... bins.
 figures_of <- function(asked, own, met) {
   column <- asked$column
   share <- function(values) list(values = values, lowest = 0, highest = 1, step = 1)
@@ -262,7 +266,7 @@ average <- function(data, table, figure, in_group, size, asked) {
   sampling <- if (asked$kind == "mean") {
     nearest_covariance(c(sum_of(data, table, shifted^2)$value, total$value, size$value))
   } else {
-    c(0, -0.5, -1) * size$value # of a share x it is x (1 - x) along (1, -x)
+    c(0, -0.5, -1) * size$value # `along` then gives x (1 - x) times the size for a share x
   }
   figure$lowest <- figure$lowest - middle
   figure$highest <- figure$highest - middle
@@ -270,7 +274,8 @@ average <- function(data, table, figure, in_group, size, asked) {
   list(middle = middle, file = of(data$kept$leftOut), population = of(asked$sampled$factor))
 }
 
-# Both intervals. The population's interval is never inside the file's, because the file is drawn from the population.
+# Return the interval for the file and the interval for a population. The second always contains the first, because the file is drawn
+# from the population.
 ends_of <- function(average, asked) {
   file <- interval(average$file, asked$level) + average$middle
   population <- interval(average$population, asked$level) + average$middle
@@ -292,7 +297,7 @@ share_of <- function(data, average, asked) {
              rows_of(data, average$file, asked$level))
 }
 
-# The number of kept rows of the file in the numerator: theory 13.10 (b).
+# Return the number of rows of the file that the numerator counts, among the rows that the rules keep: theory 13.10 (b).
 rows_of <- function(data, of, level) {
   kept <- data$kept
   stated <- kept$way == "stated"
@@ -313,7 +318,8 @@ rows_of <- function(data, of, level) {
   data.frame(rows = if (stated) NA_real_ else rows, rows_low = low, rows_high = high)
 }
 
-# Intervals for representative values, and for exact values, between the mean of the least and the mean of the largest values.
+# Return a mean with two intervals: one for representative values, and one for exact values. The second reaches from the mean of the
+# smallest values of the bins to the mean of the largest values.
 mean_of <- function(averages, asked) {
   column <- asked$column
   estimate <- averages[[1]]$file$estimate + averages[[1]]$middle
@@ -339,7 +345,7 @@ mean_of <- function(averages, asked) {
              binned_low = binned$low, binned_high = binned$high)
 }
 
-# The bin of the median or another quantile, and the bins of its interval: theory 13.11 (b).
+# Return the bin of the median or another quantile, and the bins of its interval: theory 13.11 (b).
 quantile_of <- function(shares, asked) {
   column <- asked$column
   last <- column$present
@@ -368,7 +374,7 @@ quantile_of <- function(shares, asked) {
              bin = label(middle), bin_high = label(bins[2]))
 }
 
-# A condition on one column, as far as it decides anything.
+# Return a condition on one column. If the rules allow only rows that meet it, or no row that meets it, the result names no column.
 narrowed <- function(data, condition) {
   if (is.null(condition)) return(list(all = TRUE))
   met <- condition$met

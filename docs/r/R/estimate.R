@@ -1,16 +1,16 @@
-# A question in the words of `synthrelease estimate`, about one condition on one column, among rows that one other column selects.
+# Answer a question in the grammar of `synthrelease estimate`. Each condition is about one column.
 
 estimate <- function(release, question) {
   data <- if (inherits(release, "synthrelease")) release$tables else release
   if (is.null(data)) {
-    stop("this release publishes no noisy tables (ask.html), so it has no estimates",
-         call. = FALSE)
+    stop("This release has no estimates, because it publishes no noisy tables (ask.html).", call. = FALSE)
   }
   measured <- measured_answer(data, question)
   cbind(question = question, if (is.null(measured)) answers(data, read_question(data, question)) else measured)
 }
 
-# The answer of a question that was measured directly, computed when the release was made; NULL for any other question.
+# Return the answer to a question that was measured directly, which was computed when the release was made, or NULL for any other
+# question.
 measured_answer <- function(data, question) {
   words <- function(text) gsub("\\s+", " ", trimws(text))
   found <- Filter(function(answer) words(answer$question) == words(question), data$measured)
@@ -26,17 +26,17 @@ measured_answer <- function(data, question) {
 
 read_question <- function(data, question) {
   refuse <- function(...) stop(dQuote(question, FALSE), ": ", ..., call. = FALSE)
-  quoted <- regmatches(question, gregexpr("'[^']*'|\"[^\"]*\"", question))[[1]] # may hold any word
+  quoted <- regmatches(question, gregexpr("'[^']*'|\"[^\"]*\"", question))[[1]] # texts in quotes may contain any word
   text <- question
   for (place in seq_along(quoted)) text <- sub(quoted[place], paste0("\u0001", place, "\u0001"), text, fixed = TRUE)
   found <- regmatches(text, regexec("^(share|mean|median|quantile 0?[.][0-9]+) (.*?)( by ([^ ]+))?( where (.*))?$", trimws(text), perl = TRUE))[[1]]
   if (length(found) == 0) {
-    refuse('expected "share CONDITION", "mean COLUMN", "median COLUMN" or "quantile 0.9 COLUMN", then "by COLUMN" and "where CONDITION"',
-           "; or a question that was measured directly, in the words of the page")
+    refuse('this question cannot be read. Ask "share CONDITION", "mean COLUMN", "median COLUMN" or "quantile 0.9 COLUMN". Add ',
+           '"by COLUMN" and "where CONDITION" if needed. Write a question that was measured directly as ask.html shows it.')
   }
   place <- function(name) {
     if (!name %in% names(data$columns)) {
-      refuse("expected a column (", toString(names(data$columns)), "), found ", name)
+      refuse(name, " is not a column of the release. The columns are ", toString(names(data$columns)), ".")
     }
     match(name, names(data$columns))
   }
@@ -49,25 +49,28 @@ read_question <- function(data, question) {
     parsed$column <- place(found[3])
     column <- data$columns[[parsed$column]]
     if (parsed$kind == "mean" && is.null(column$numbers)) {
-      refuse("a bin of this column has no number: ", found[3])
+      refuse("the column ", found[3], " has a bin without a number, so it has no mean.")
     }
-    if (parsed$kind %in% c("median", "quantile") && !column$ordered) refuse("the bins of this column have no order: ", found[3])
+    if (parsed$kind %in% c("median", "quantile") && !column$ordered) {
+      refuse("the bins of the column ", found[3], " have no order, so it has no median and no quantile.")
+    }
   }
   parsed
 }
 
-# The bins that meet a condition. Each comparison is true for all values of a bin or for none; a comparison that cuts a bin is refused. In the
-# bin of missing values a comparison is neither true nor false (Kleene).
+# Return the bins that meet a condition. A comparison must be true for all values of a bin or for none of them; otherwise it is
+# refused. In the bin of missing values, a comparison is neither true nor false (Kleene's three-valued logic).
 read_condition <- function(data, words, quoted, refuse) {
   code <- gsub("\\bis missing\\b", "%is% missing", words)
   code <- gsub("\\bnot in *\\[([^]]*)\\]", "%outside% c(\\1)", code)
   code <- gsub("\\bin *\\[([^]]*)\\]", "%in% c(\\1)", code)
   code <- gsub("\\bnot\\b", "!", gsub("\\bor\\b", "|", gsub("\\band\\b", "&", code)))
   code <- gsub("\u0001([0-9]+)\u0001", "quoted(\\1)", code)
-  parsed <- tryCatch(parse(text = code, keep.source = FALSE), error = function(problem) refuse("cannot read ", words))
-  if (length(parsed) != 1) refuse("cannot read ", words)
+  unread <- function(text) refuse("the condition ", text, " cannot be read.")
+  parsed <- tryCatch(parse(text = code, keep.source = FALSE), error = function(problem) unread(words))
+  if (length(parsed) != 1) unread(words)
   columns <- intersect(all.vars(parsed[[1]]), names(data$columns))
-  if (length(columns) != 1) refuse("expected a condition about one column, found ", words)
+  if (length(columns) != 1) refuse("the condition ", words, " must be about exactly one column of the release.")
   column <- data$columns[[columns]]
   list(column = match(columns, names(data$columns)), met = truth(parsed[[1]], column, quoted, refuse)$true)
 }
@@ -85,7 +88,7 @@ truth <- function(call, column, quoted, refuse) {
   value <- function(of) {
     if (is.call(of) && identical(of[[1]], quote(quoted))) return(quoted[of[[2]]])
     if (is.call(of) && identical(of[[1]], quote(`-`)) && length(of) == 2) return(-of[[2]])
-    if (is.numeric(of)) of else refuse("expected a number or a text in quotes, found ", deparse(of))
+    if (is.numeric(of)) of else refuse(deparse(of), " is neither a number nor a text in quotes.")
   }
   if (word %in% c("%in%", "%outside%")) {
     each <- lapply(as.list(call[[3]])[-1], function(one) compared("==", value(one), column, refuse))
@@ -94,21 +97,22 @@ truth <- function(call, column, quoted, refuse) {
   } else if (word %in% c("<", "<=", ">", ">=", "==", "!=")) {
     met <- compared(word, value(call[[3]]), column, refuse)
   } else {
-    refuse("cannot read ", deparse(call))
+    refuse("the condition ", deparse(call), " cannot be read.")
   }
   list(true = present & c(met, rep(FALSE, size - column$present)), false = present & !c(met, rep(FALSE, size - column$present)))
 }
 
-# Which bins of values meet a comparison.
+# Return, for each bin of values, whether it meets a comparison.
 compared <- function(word, value, column, refuse) {
   shown <- seq_len(column$present)
   if (column$kind == "category") {
     if (!value %in% column$labels[shown] || !word %in% c("==", "!=")) {
-      refuse("expected == or != and a bin of ", column$name, " (", toString(column$labels[shown]), "), found ", value)
+      refuse(column$name, " has categories. Compare it by == or != with one of its bins (", toString(column$labels[shown]),
+             "), not with ", value, ".")
     }
     return((column$labels[shown] == value) == (word == "=="))
   }
-  if (!is.numeric(value)) refuse("expected a number for ", column$name, ", found ", dQuote(value, FALSE))
+  if (!is.numeric(value)) refuse(column$name, " must be compared with a number, not with ", dQuote(value, FALSE), ".")
   low <- ifelse(is.na(column$lower), -Inf, column$lower)[shown]
   high <- ifelse(is.na(column$upper), Inf, column$upper)[shown]
   after <- if (column$kind == "integer") floor(value) + 1 else value
@@ -116,8 +120,8 @@ compared <- function(word, value, column, refuse) {
   edges <- switch(word, "<" = at, ">=" = at, "<=" = after, ">" = after, c(at, after))
   cuts <- vapply(shown, function(bin) any(low[bin] < edges & edges < high[bin]), NA)
   if (any(cuts)) {
-    refuse("expected limits between bins, found ", column$name, " ", word, " ", value, ", which cuts ",
-           toString(column$labels[shown][cuts]), "; the bins are ", toString(column$labels[shown]))
+    refuse(column$name, " ", word, " ", value, " divides the bin ", toString(column$labels[shown][cuts]),
+           ". Use a limit between two bins. The bins are ", toString(column$labels[shown]), ".")
   }
   first <- ifelse(is.finite(low), low, if (column$kind == "integer") high - 1 else high - 1e-9 * max(1, abs(high)))
   get(word)(first, value)

@@ -3,7 +3,7 @@
 read_release <- function(folder) {
   path <- function(name) file.path(folder, name)
   if (!file.exists(path("release.json"))) {
-    stop("expected the folder of a release with release.json, found none in ", folder, call. = FALSE)
+    stop(folder, ": this is not the folder of a release, because it has no release.json.", call. = FALSE)
   }
   document <- jsonlite::fromJSON(path("release.json"), simplifyVector = FALSE)
   release <- list(
@@ -40,12 +40,12 @@ as.data.frame.synthrelease <- function(x, row.names = NULL, optional = FALSE, ..
 
 carries <- function(release, first, second) {
   path <- file.path(release$folder, "associations.csv")
-  if (!file.exists(path)) stop("expected associations.csv in ", release$folder, ", found none", call. = FALSE)
+  if (!file.exists(path)) stop(release$folder, ": this release has no associations.csv.", call. = FALSE)
   pairs <- read.csv(path, check.names = FALSE, encoding = "UTF-8")
   third <- if (is.null(pairs$third)) "" else ifelse(is.na(pairs$third), "", pairs$third)
   found <- which(third == "" & ((pairs$first == first & pairs$second == second) | (pairs$first == second & pairs$second == first)))
   if (length(found) != 1) {
-    stop("expected two different columns of the release (", toString(names(release$columns)), "), found ", first, " and ", second,
+    stop("Give two different columns of the release (", toString(names(release$columns)), "), not ", first, " and ", second, ".",
          call. = FALSE)
   }
   pairs[found, c("first", "second", "carried", "how", "through")]

@@ -1,16 +1,18 @@
 "use strict";
 /* Answers from published noisy tables, by the rules of `synthrelease estimate` for questions about rows.
-   The formulas are proved in docs/theory.md: laws of noise (13.5), ratios (13.8), numbers of the file (13.10), values in
-   bins (13.11). The same limits, steps and repeats are used here as there, so that both programs give the same numbers. */
+   docs/theory.md proves the formulas: limits of noise (13.5), ratios (13.8), numbers of the file (13.10), values in bins
+   (13.11). The constants equal the constants of the program, so that both programs give the same numbers. */
 
-/* An interval as wide as this part of all that is possible tells nothing. */
+/* An interval that covers at least this share of the possible range is not shown. */
 const WIDEST = 0.5;
-/* A share that is more standard errors than this from 1/2 decides where a median is, whatever its interval is; likewise of quantiles. */
+/* If a share is further from the probability of a quantile than this number of standard errors, the bin of the quantile is known
+   without an interval. */
 const FAR = 12;
-/* A share this near to 1/2, or to the part of a quantile, is this part, however its sums were rounded. */
+/* A share that is closer to the probability of a quantile than this number counts as equal, because sums are rounded. */
 const TIE = 1e-12;
 
-/* The logarithm of a characteristic function at an angle: a real number, for every law is symmetric around 0. */
+/* The noise distributions. `logCharacteristic` is the logarithm of the characteristic function at an angle. It is real, because
+   every distribution is symmetric around 0. */
 function discreteLaplace(scale) {
   const a = Math.exp(-1 / scale),
     spread = (4 * a) / Math.expm1(-1 / scale) ** 2;
@@ -42,7 +44,8 @@ function lawOf(table) {
   return { ...law, variance: table.variance, key: `${table.noise} ${table.scale}` };
 }
 
-/* A whole number of rows, halves to the even one; a half is one up to six decimals. */
+/* Return the nearest whole number of rows. Halves are rounded to the nearest even number; a number counts as a half if it is one
+   after rounding to six decimals. */
 function nearestRow(counted) {
   const six = Math.round(counted * 1e6) / 1e6,
     near = Math.round(six);
@@ -54,7 +57,8 @@ const nearestEven = x => {
   return Math.abs(x % 1) === 0.5 && near % 2 !== 0 ? near - 1 : near;
 };
 
-/* The law of a weighted sum of noises, folded onto PERIOD standard deviations, at angles (i + 1/2) UNIT up to HIGHEST. */
+/* The distribution of a weighted sum of noise terms is computed modulo PERIOD standard deviations, from its characteristic
+   function at the angles (i + 1/2) UNIT up to HIGHEST. */
 const STEPS = 64,
   PERIOD = 60,
   HIGHEST = 120,
@@ -66,8 +70,8 @@ const UNIT = (2 * Math.PI) / PERIOD,
   ANGLES = Math.ceil(HIGHEST / UNIT),
   TINY = Math.exp(LEAST);
 
-/* The sines of (i + 1/2) angle for i = 0, 1, ..., n - 1, in one array that is used again. Each follows from the one before by a
-   rotation: computing every sine would take most of the time of a table. */
+/* Return the sines of (i + 1/2) angle for i = 0, 1, ..., n - 1, in one array that each call overwrites. Each sine follows from the
+   previous one by a rotation, which is much faster than Math.sin. */
 const SINES = new Float64Array(ANGLES);
 function sines(angle, n) {
   const turnCosine = Math.cos(angle),
@@ -83,8 +87,9 @@ function sines(angle, n) {
   return SINES;
 }
 
-/* A t with Pr[|Z| <= t] >= confidence, Z = the weighted sum of the noises + a normal error.
-   noises: {laws, law, count}: all distributions; for each noise, its place among them and the number of noises added up. */
+/* Return a number t with Pr[|Z| <= t] >= confidence, where Z is the weighted sum of the noise terms plus a normal error.
+   noises: {laws, law, count}: the distributions; for each noise term, the index of its distribution, and the number of
+   independent draws that are added up in it. */
 function halfWidth(noises, weights, normalVariance, confidence, step) {
   let variance = normalVariance,
     size = normalVariance > 0 ? step : 0,
@@ -99,7 +104,7 @@ function halfWidth(noises, weights, normalVariance, confidence, step) {
     used.push([i, own]);
   }
   if (!(variance > 0)) return 0;
-  /* Noises of about one size are taken together, with the sum of their variances; the smallest as a normal error. */
+  /* Noise terms of about equal size are combined, with the sum of their variances. The smallest count as a normal error. */
   let lesser = normalVariance;
   const kinds = new Map();
   for (const [i, own] of used) {
@@ -145,8 +150,8 @@ function halfWidth(noises, weights, normalVariance, confidence, step) {
   return leastLimit(parts, n, confidence + ALLOWANCE) * deviation + size / 2;
 }
 
-/* The t from which on the sum of parts * sin(angle t), which rises, is at least `wanted`: by secants, each a little beyond
-   where they meet, and by halves where a secant leads nowhere. */
+/* Return the smallest t for which the sum of parts * sin(angle t), which grows with t, is at least `wanted`. The search uses
+   secants, and halves the interval if a secant leads out of it. */
 function leastLimit(parts, n, wanted) {
   let low = 0,
     high = PERIOD / 2,
@@ -171,7 +176,8 @@ function leastLimit(parts, n, wanted) {
   return high;
 }
 
-/* A symmetric matrix [[a, b], [b, c]] is [a, b, c]. Its variance along (1, -x) is 0 where terms cancel but for what floats lose. */
+/* A covariance matrix [[a, b], [b, c]] is stored as [a, b, c]. `along` returns the variance of numerator - x * denominator, or 0 if
+   its terms cancel up to rounding errors. */
 const CANCELLED = 1e-11;
 function along([a, b, c], x) {
   const terms = [a, -2 * x * b, x * x * c],
@@ -180,7 +186,7 @@ function along([a, b, c], x) {
 }
 const times = (matrix, factor) => matrix.map(value => value * factor);
 function nearestCovariance([a, b, c]) {
-  /* eigenvalues below 0 become 0 */
+  /* negative eigenvalues, which noise can cause, become 0 */
   const middle = (a + c) / 2,
     radius = Math.hypot((a - c) / 2, b),
     high = middle + radius,
@@ -190,8 +196,8 @@ function nearestCovariance([a, b, c]) {
   return [(a - low) / (2 * radius), b / (2 * radius), (c - low) / (2 * radius)].map(part => part * high);
 }
 
-/* numerator / denominator, each a sum over the rows plus noise; its interval is that of all ratios that the noise does not
-   contradict (Fieller 1954). `sampling` is the covariance of both sums over draws of the rows. */
+/* The ratio of two sums over the rows with noise. Its interval contains all ratios that the noise does not contradict (Fieller
+   1954). `sampling` is the covariance matrix of the two sums under the random drawing of rows. */
 const REPEATS = 3,
   CLOSE = 1e-6;
 class Ratio {
@@ -211,7 +217,7 @@ class Ratio {
     return halfWidth(this.noises, weights, along(this.sampling, ratio), level, this.step);
   }
 
-  /* Where no possible ratio is left the noise was beyond its limits: the interval begins at the nearest possible one. */
+  /* Return the ends of the interval. If it lies outside of the possible range, it begins at the nearest possible ratio. */
   interval(level) {
     if (!this.known) return [this.lowest, this.highest];
     const first = this.halfWidth(level, this.quotient),
@@ -246,7 +252,7 @@ class Ratio {
 const finite = value => (Number.isFinite(value) ? value : null);
 const isTold = (low, high, possible) => low !== null && high !== null && high - low < WIDEST * possible;
 
-/* The noisy tables of a release, and what they answer. Columns and bins are named by their places. */
+/* The noisy tables of a release, with the functions that answer questions from them. Columns and bins are given by their indices. */
 class Answers {
   constructor(data) {
     Object.assign(this, data);
@@ -267,7 +273,7 @@ class Answers {
     return columns.reduce((product, column) => product * this.columns[column].labels.length, 1);
   }
 
-  /* The sums of a table over all columns but some, in the order of the release. */
+  /* Return the sums of a table over all columns except the given ones, which are in the order of the release. */
   addedUp(table, values, columns) {
     const sums = new Float64Array(this.size(columns)),
       place = table.columns.map(() => 0);
@@ -281,8 +287,9 @@ class Answers {
     return sums;
   }
 
-  /* Of each cell of some columns: the mean of all tables that hold them, weighted by the inverse of their variances, its
-     variance, and the part of each table in it; 0 in cells where no row can be. Null where no table holds the columns. */
+  /* Return, for each cell of some columns, the mean of the counts in all tables with these columns, weighted by the inverse
+     variances; the variance of this mean; and the weight of each table in it. All are 0 in cells that the rules exclude. Return
+     null if no table contains the columns. */
   combined(columns) {
     const key = columns.join(),
       tables = this.tablesWith(columns);
@@ -303,7 +310,7 @@ class Answers {
         cells[cell] += shares[k][cell] * values[k][cell];
       });
     }
-    /* The last noise is that of the number of kept rows, where that was counted. */
+    /* The last noise term is the noise of the number of kept rows, if this number was counted. */
     const laws = [],
       counted = this.kept.scale !== null,
       last = discreteLaplace(this.kept.scale ?? 1);
@@ -320,7 +327,8 @@ class Answers {
     return made;
   }
 
-  /* The sum of a figure over the rows, and the weights of the noises in its error. Cells are moved to add up to all rows. */
+  /* Return the sum of a figure (a number for each cell) over the rows, and the weights of the noise terms in its error. The noisy
+     counts are adjusted so that they add up to the number of rows. */
   sum({ n, cells, variances, shares, total }, figure) {
     let moved = 0,
       value = 0;
@@ -337,14 +345,15 @@ class Answers {
     return { value: value + moved * this.rows, weights };
   }
 
-  /* The bin of a column in each of the cells of some columns. */
+  /* Return, for each cell of some columns, its bin in one of these columns. */
   bins(columns, column, n) {
     const stride = this.size(columns.slice(columns.indexOf(column) + 1)),
       size = this.columns[column].labels.length;
     return Int32Array.from({ length: n }, (_, cell) => Math.floor(cell / stride) % size);
   }
 
-  /* A condition on one column, as far as it decides anything: null where every row that can be meets it, or none does. */
+  /* Return a condition on one column. If the rules allow only rows that meet it, or no row that meets it, the result has no column
+     and says which of the two is the case (`all`). */
   narrowed(condition) {
     if (!condition) return { all: true };
     const { labels, impossible } = this.columns[condition.column],
@@ -358,12 +367,13 @@ class Answers {
     return { column: condition.column, met: met.map((is, bin) => (possible[bin] ? is : met[first])) };
   }
 
-  /* What a question asks for.
-     question: {kind: "share", "mean", "median" or "quantile", column: of all but a share, part: of a quantile, met: the condition of a share, where: among
-     which rows, by: the column for whose bins, or null}; a condition is {column, bins: Set}.
-     wanted: {population, rows: whether these are computed, "alone" for rows without their share; among: how many intervals
-     share the risk}.
-     Returns the terms of all groups that can have rows, each with the place of its group; null where no table holds the columns. */
+  /* Return the answer to a question: a term for each group that can have rows, with the index of the group; or null if no table
+     contains the columns.
+     question: {kind: "share", "mean", "median" or "quantile"; column: the column (not for a share); part: the probability of a
+     quantile; met: the condition whose share is asked for; where: the condition on the counted rows; by: the column whose bins are
+     the groups, or null}. A condition is {column, bins: Set}.
+     wanted: {population: whether to compute intervals for a population; rows: whether to compute numbers of rows, or "alone" for
+     these numbers without shares; among: the number of intervals among which the risk is divided}. */
   ask(question, wanted = {}) {
     const onPurpose = this.measuredMean(question);
     if (onPurpose) return this.measuredTerms(onPurpose, wanted);
@@ -400,7 +410,7 @@ class Answers {
     for (let place = 0; place < groups.length; place++) {
       const inGroup = counts.map((is, cell) => (is && (group === null || group[cell] === place) ? 1 : 0)),
         size = this.sum(table, inGroup);
-      if (!(size.value > 0 || size.weights.some(weight => weight !== 0))) continue; /* no row can be in it */
+      if (!(size.value > 0 || size.weights.some(weight => weight !== 0))) continue; /* the rules allow no row in this group */
       const averages = figures.map(figure => this.average(table, figure, inGroup, size, asked));
       const term =
         kind === "share"
@@ -413,7 +423,7 @@ class Answers {
     return terms;
   }
 
-  /* A mean that was measured directly, which `estimate` prefers to noisy tables; undefined where none was. */
+  /* Return a mean that was measured directly, or undefined if this mean was not measured. `estimate` prefers it to noisy tables. */
   measuredMean({ kind, column, where, by = null }) {
     const every = !where || where.bins.size === this.columns[where.column].labels.length,
       text = every ? "" : this.conditionText(where);
@@ -423,7 +433,8 @@ class Answers {
       : undefined;
   }
 
-  /* The numbers of such an answer, computed when the release was made; of all at once where intervals share the risk. */
+  /* Return the terms of an answer that was measured directly. They were computed when the release was made. If intervals share the
+     risk (`among` above 1), the intervals that all hold together are returned. */
   measuredTerms({ terms }, { population, among = 1 }) {
     return terms.map(({ name, group, estimate, ends, together }, place) => {
       const [low, high, populationLow, populationHigh] = among > 1 ? together : ends,
@@ -437,8 +448,9 @@ class Answers {
     return of === undefined ? this.population : (this.columns[of].population ?? this.population);
   }
 
-  /* What a row of each cell counts, and the least and the largest of it. Of a mean the numbers of bins, and where these are not
-     the values of their rows the least and the largest value. Of a median 1 in the first 1, 2, ... bins. */
+  /* Return the numbers that a row of each cell contributes, with the smallest and largest possible number. For a mean, the number is
+     the representative value of the bin; if values in a bin may differ, the smallest and the largest value of the bin follow. For a
+     median, the number is 1 in the first 1, 2, ... bins. */
   figures(kind, column, own, met) {
     if (kind === "share") return [{ values: met, lowest: 0, highest: 1, step: 1 }];
     if (kind !== "mean")
@@ -461,7 +473,7 @@ class Answers {
     const middle = kind === "mean" ? (figure.lowest + figure.highest) / 2 : 0;
     const shifted = Float64Array.from(figure.values, (value, cell) => (value - middle) * inGroup[cell]),
       total = this.sum(table, shifted);
-    let sampling = times([0, -0.5, -1], size.value); /* of a share x it is x (1 - x) along (1, -x) */
+    let sampling = times([0, -0.5, -1], size.value); /* `along` then gives x (1 - x) times the size for a share x */
     if (kind === "mean")
       sampling = nearestCovariance([
         this.sum(
@@ -485,7 +497,8 @@ class Answers {
     return { middle, file: ratio(this.kept.leftOut), population: ratio(sampled.factor) };
   }
 
-  /* Both intervals. That of the population is never inside that of the file, which is drawn from it. */
+  /* Return the interval for the file and the interval for a population. The second always contains the first, because the file is
+     drawn from the population. */
   ends({ middle, file, population }, { level, wanted }) {
     const [low, high] = file.interval(level).map(end => end + middle);
     if (!wanted.population) return [low, high, low, high];
@@ -502,7 +515,8 @@ class Answers {
     return { estimable, estimate: estimable ? estimate : null, ...this.told(estimable, ends, asked), ...rows };
   }
 
-  /* The ends of both intervals; null where there is none, as for a population that the rows are no sample of. */
+  /* Return the ends of both intervals. An end is null if there is no interval, for example for a population if the rows are no sample
+     of it. */
   told(estimable, [low, high, populationLow, populationHigh], { wanted, sampled }) {
     const population = estimable && wanted.population && sampled.reasons.length === 0;
     return {
@@ -513,7 +527,7 @@ class Answers {
     };
   }
 
-  /* How many kept rows of the file are counted in the numerator: theory 13.10 (b). */
+  /* Return the number of rows of the file that the numerator counts, among the rows that the rules keep: theory 13.10 (b). */
   rowsCounted({ numerator, weights, noises }, level) {
     const { way, drawn, number, most, leftOut } = this.kept,
       stated = way === "stated";
@@ -534,7 +548,8 @@ class Answers {
     return { rows: stated ? null : rows, rowsLow, rowsHigh };
   }
 
-  /* By the numbers of bins, and by the values themselves: between the mean of the least and that of the largest values. */
+  /* Return a mean with two intervals: one for representative values, and one for exact values. The second reaches from the mean of
+     the smallest values of the bins to the mean of the largest values. */
   mean(averages, asked) {
     const { column } = asked,
       estimate = finite(averages[0].file.estimate + averages[0].middle),
@@ -567,7 +582,7 @@ class Answers {
     };
   }
 
-  /* The bin that holds the median or another quantile, and the bins between which it lies: theory 13.11 (b). */
+  /* Return the bin that contains the median or another quantile, and the bins of its interval: theory 13.11 (b). */
   quantile(shares, asked) {
     const { column, part } = asked,
       last = column.present - 1,
@@ -604,7 +619,7 @@ class Answers {
     };
   }
 
-  /* The same from the synthetic rows, by the place of the group: exact, and without any error that is known. */
+  /* Return the answer that the synthetic rows give, by the index of the group. Nothing is known about its error. */
   rowsSay({ kind, column: own, part = 0.5, met, where, by = null }) {
     const named = [own, met?.column, where?.column, by].filter(column => column !== null && column !== undefined);
     const columns = [...new Set(named)].sort((a, b) => a - b),
@@ -642,7 +657,8 @@ class Answers {
     return said;
   }
 
-  /* A condition in the words of `estimate`; null where they have none, as for a label with both kinds of quotes. */
+  /* Return a condition in the grammar of `estimate`, or null if the grammar cannot express it, for example because a label has both
+     kinds of quotation marks. */
   conditionText({ column: place, bins }) {
     const column = this.columns[place],
       { name, labels, present } = column,
@@ -669,7 +685,7 @@ class Answers {
     return parts.length > 1 ? `(${parts.join(" or ")})` : parts[0];
   }
 
-  /* A question in the words of `estimate`; null where they have none. */
+  /* Return a question in the grammar of `estimate`, or null if the grammar cannot express it. */
   questionText({ kind, column, part, met, where, by = null }) {
     const every = where && where.bins.size === this.columns[where.column].labels.length;
     const texts = [

@@ -1,6 +1,6 @@
 "use strict";
-/* The page around `Answers`: what is asked, the table, the chart and what is copied. Everything that comes from the data or from
-   the address is written with textContent or setAttribute: none of it is ever read as HTML. */
+/* The page around `Answers`: the form for a question, the table, the chart and the texts to copy. All texts from the data or from
+   the address are written with textContent or setAttribute, so they are never read as HTML. */
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const { words, titles } = data,
@@ -16,7 +16,7 @@ const word = (key, values = {}) => words[key].replace(/\{(\w+)\}/g, (_, name) =>
 const contact = data.contact ? ` (${data.contact})` : "";
 const places = list => [...list.keys()];
 
-/* An element with attributes and children; children that are texts become text nodes. */
+/* Create an element with attributes and children. Children that are strings become text nodes. */
 function element(tag, attributes = {}, ...children) {
   const made = tag.startsWith("svg:")
     ? document.createElementNS("http://www.w3.org/2000/svg", tag.slice(4))
@@ -27,10 +27,11 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-/* Labels such as "<29" have no letters and would be turned round in a page that is written from right to left. */
+/* A label without letters, such as "<29", is always written from left to right, also in a language that is written from right to
+   left. */
 const directionOf = text => (/\p{L}/u.test(text) ? "auto" : "ltr");
 const isolated = text => element("bdi", { dir: directionOf(text) }, text);
-/* The same in options and sentences, where there are no elements. */
+/* The same for options and sentences, which cannot contain elements. */
 const inText = text => `${directionOf(text) === "ltr" ? "\u2066" : "\u2068"}${text}\u2069`;
 
 const state = {
@@ -54,12 +55,12 @@ const asShares = () => state.kind === "share" || state.kind === "count";
 const isPart = (set, column) => set.size > 0 && set.size < columns[column].labels.length;
 const inOrder = set => [...set].sort((a, b) => a - b);
 
-/* What was measured together. */
+/* Which columns were measured together. */
 const together = list => answers.tablesWith([...new Set(list.filter(column => column !== null))]).length > 0;
 const partners = column => places(columns).filter(other => other !== column && together([column, other]));
 const listOf = list => list.map(column => inText(titles[column])).join(word("or"));
 
-/* Why a column cannot be added to the columns of a question; "" where it can. */
+/* Return the reason why a column cannot be added to the columns of a question, or "" if it can be added. */
 function refusal(column, others) {
   if (!together([column])) return word("not_measured");
   const lacking = others.filter(other => other !== null && other !== column && !together([column, other]));
@@ -150,7 +151,8 @@ function showTicks(box, column, chosen, legend) {
   );
 }
 
-/* A button that filters by the measured column itself, where some rows have no value in it and nothing else is filtered by. */
+/* Return a button that keeps only rows with a value in the column of the question, or null if all rows have a value or another
+   column already selects rows. */
 const countsMissing = () => {
   const { labels, present } = columns[state.of],
     kept = state.among === state.of && condition() ? state.keep : null;
@@ -169,7 +171,7 @@ function valued(column) {
   return button;
 }
 
-/* Take out of the question what is not measured with the rest, and what stands in it twice, and return both. */
+/* Remove columns that were not measured together with the other columns, and columns that occur twice. Return the removed columns. */
 function settle() {
   const dropped = [],
     twice = [];
@@ -208,7 +210,7 @@ function showMeasured() {
   id("can").replaceChildren(...[...lines, ...larger, ...onPurpose].map(line => element("li", {}, line)));
 }
 
-/* 3. The table: a question for each of its columns, with a term for each of its lines. */
+/* 3. The table. Each of its columns is the answer to one question; each line is a term of these answers. */
 
 const condition = () =>
   state.among !== null && isPart(state.keep, state.among) ? { column: state.among, bins: state.keep } : null;
@@ -230,7 +232,7 @@ let run = 0,
   shown = null,
   message = "";
 
-/* One question at a time, with a pause for the page between them. Nothing is shown before its interval is known. */
+/* Compute the answers one by one, with pauses so that the page reacts. No number is shown before its interval is known. */
 async function update() {
   const mine = ++run;
   history.replaceState(null, "", link());
@@ -284,7 +286,7 @@ function refuse(sentence) {
   id("answer").setAttribute("aria-busy", "false");
 }
 
-/* The lines and columns of the table, each cell with its term and how it is shown. */
+/* Return the lines and columns of the table. Each cell has its term and the texts that show it. */
 function tableOf(results) {
   const { by, of } = state,
     { labels } = columns[of],
@@ -321,7 +323,7 @@ function tableOf(results) {
   };
 }
 
-/* The same of a question that was measured directly: a line for each number, with as many decimals as its own unit needs. */
+/* The same for a question that was measured directly: one line for each number, each with its own number of decimals. */
 function measuredTable(answer) {
   const { kind, column, to, by, groups, where } = answer,
     among = state.together ? 2 : 1,
@@ -375,7 +377,7 @@ function captionOf(several) {
   });
 }
 
-/* Labels for a sentence; three or more neighbours of an order as the first and the last. */
+/* Return the labels of some bins for a sentence. Three or more consecutive ordered bins are written as "first to last". */
 function valuesOf(bins, column) {
   const { labels, ordered, present } = columns[column],
     chosen = inOrder(bins),
@@ -401,7 +403,8 @@ function belowCaption() {
   ].filter(Boolean);
 }
 
-/* Two digits of the quarter of the narrowest interval, about a standard error: the same number of decimals in all of a table. */
+/* Return the number of decimals for all numbers of a table: two digits of a quarter of the narrowest interval, which is about a
+   standard error. */
 const MOST_DIGITS = 6;
 function digitsOf(terms) {
   const widths = terms
@@ -418,7 +421,7 @@ function format(value, digits) {
     : value.toLocaleString(language, options);
 }
 
-/* How a number is shown: {told, value, low, high, text: the large line, range: the one below, further: [texts below]}. */
+/* Return how a term is shown: {told: whether it is estimable, value, low, high, text: the main line, further: [lines below it]}. */
 function displayed(term, digits) {
   const range = (low, high, n = digits) => word("range", { low: format(low, n), high: format(high, n) });
   const untold = { told: false, text: word("untold"), further: [] };
@@ -553,7 +556,7 @@ function showTable() {
   );
 }
 
-/* 4. The chart: a dot and a whisker for each line of one column of the table; of numbers with one unit. */
+/* 4. The chart: a dot and a whisker for each line of one column of the table, if all numbers have the same unit. */
 
 function showChart() {
   const { several, byValue, names, caption, of, answer } = shown,
@@ -629,7 +632,7 @@ function showChart() {
   box.replaceChildren(svg, element("p", { class: "hint" }, word("chart_key")));
 }
 
-/* Three to six round numbers that hold an interval between them. */
+/* Return three to six round numbers whose range contains an interval. */
 function ticksBetween(low, high) {
   const span = high - low || Math.abs(high) || 1,
     power = 10 ** Math.floor(Math.log10(span / 4)),
@@ -699,7 +702,7 @@ const limitsOf = ([column, low, high]) =>
 const population = () => shown.answer ?? columns[state.of].population ?? data.population;
 const used = () => [...new Set([state.of, state.by, condition() ? state.among : null].filter(column => column !== null))];
 
-/* 6. Take it away. */
+/* 6. Copy or share the answer. */
 
 const HEADER = [
   "measure",
@@ -748,7 +751,7 @@ function records() {
   });
 }
 
-/* A spreadsheet would compute a text that begins with one of these. */
+/* A spreadsheet would treat a text that begins with one of these characters as a formula, so it gets an apostrophe. */
 const inert = text => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
 const csvField = (value, guard) => {
   if (value === null) return "";
@@ -759,7 +762,7 @@ const csvField = (value, guard) => {
 const csv = (guard = text => text) =>
   `${[HEADER, ...records()].map(record => record.map(value => csvField(value, guard)).join(",")).join("\n")}\n`;
 
-/* Signs that mean something in Stata become blanks. */
+/* Characters with a special meaning in Stata become blanks. */
 const stataText = text => `"${text.replace(/[`$"\\'\n\r]/g, " ")}"`;
 function stata() {
   const lines = records(),
@@ -769,7 +772,7 @@ function stata() {
   return ["clear", `input ${names.join(" ")}`, ...lines.map(record => record.map(field).join(" ")), "end"].join("\n") + "\n";
 }
 
-/* In double quotes where these change nothing in a shell. */
+/* Quote a text for a shell: in double quotes if it has no special characters, otherwise in single quotes. */
 const shellText = text => (/["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`);
 const COPIES = {
   csv: () => csv(inert),
@@ -793,14 +796,15 @@ async function copy(kind) {
     await navigator.clipboard.writeText(text);
     id("copy-status").textContent = word("copied");
   } catch {
-    /* a page from a file may not be allowed to */
+    /* a browser may forbid this for a page from a file */
     box.focus();
     box.select();
     id("copy-status").textContent = word("copy_by_hand");
   }
 }
 
-/* The address: names of columns and places of bins, read against those that there are. */
+/* The address contains the question, with names of columns and indices of bins. Names and indices that the release does not have are
+   reported. */
 
 function link() {
   if (state.kind === "measured") {
@@ -815,7 +819,7 @@ function link() {
   return `#${parts}`;
 }
 
-/* Returns what the address names and this release does not have. */
+/* Read the question from the address. Return the names in the address that this release does not have. */
 function follow() {
   const parts = new URLSearchParams(location.hash.slice(1)),
     unknown = [];
@@ -843,7 +847,7 @@ function follow() {
   return unknown;
 }
 
-/* What this page does not answer, each with a command that does. */
+/* The questions that this page does not answer, each with a command that answers it. */
 
 function showOthers() {
   const numeric = places(columns).filter(column => columns[column].numbers && together([column])),
@@ -874,7 +878,7 @@ function showOthers() {
   );
 }
 
-/* The largest table of two columns that fits a screen, or else a single column. */
+/* Choose the first question: the largest table of two columns that fits on a screen, or a single column. */
 function firstQuestion() {
   const small = answers.tables
     .filter(table => table.columns.length === 2 && table.counts.length <= 40)

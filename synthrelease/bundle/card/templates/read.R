@@ -1,11 +1,12 @@
-{# Nothing but what comes with R, and ASCII alone, whatever the machine takes for the encoding of a script. #}
+{# The script uses only base R, and only ASCII characters, because the encoding of a script depends on the machine. #}
 {% macro vector(values) %}c({% for value in values %}{{ value }}{{ ", " if not loop.last }}{% endfor %}){% endmacro %}
 # {{ notice }}
 # {{ title | ascii_line }}, version {{ document.card.version | ascii_line }}. Written from release.json.
-# source("read.R", chdir = TRUE) makes: data, the rows as factors; numbers, what stands for a bin in means and
-# regressions; missing, the level that stands for a missing value; figures, the released figures of the criteria.
+# source("read.R", chdir = TRUE) creates these objects:
+# data: the rows, with a factor for each column; numbers: the representative values of the bins, for means and regressions;
+# missing: for each column, the level that means a missing value; figures: the released values of the criteria.
 {% if document.linked %}
-# members, numbers_of_members and missing_of_members are those of the members.
+# members, numbers_of_members and missing_of_members: the same for the members.
 # merge(data, members, by = {{ document.linked.key | r }}) has a row for each member, with the columns of its root.
 {% endif %}
 {% for file in document.table_files %}

@@ -5,12 +5,12 @@ recode {{ variable.name }} {% for at, number in variable.numbers %}({{ at }} = {
 {% endmacro %}
 * {{ notice }}
 * {{ title | stata_comment }}, version {{ document.card.version | stata_comment }}. Written from release.json.
-* Adds to {{ document.bundle.stem }}.dta, whose variables have their labels, the numbers that stand for bins in means
-* and regressions (variables that end in _number), and the released figures of the criteria as the matrix figures.
+* Opens {{ document.bundle.stem }}.dta and adds variables that end in _number. They have the representative values of the
+* bins, for means and regressions. The matrix figures has the released values of the criteria.
 version 14
 {% for file in document.table_files[1:] %}
-* The same for {{ file.named("dta") }}, which it saves as members_with_numbers.dta. A row for each member, with
-* the columns of its root: merge 1:m {{ member_key }} using members_with_numbers.dta (where no name is in both).
+* The same for {{ file.named("dta") }}, saved as members_with_numbers.dta. If no other variable is in both files, this command
+* gives a row for each member with the columns of its root: merge 1:m {{ member_key }} using members_with_numbers.dta
 set type double
 use "{{ file.named("dta") }}", clear
 notes: {{ notice }}
