@@ -79,8 +79,8 @@ class ScoutedBins:
         return len(self.edges) - 1 if self.column.kind == "number" else len(self.codes) + 1
 
     def groups(self, found: Sequence[str] = ()) -> np.ndarray:
-        """Return, for each finest bin, the bin of the draft that contains it, as an (n_atoms,) array. Strings that are not
-        numbers are in the bin for missing values.
+        """Return the (n_finest_bins,) bin of the draft that contains each finest bin. In a numeric column, strings that are
+        not numbers are in the bin of missing values.
 
         Parameters
         ----------

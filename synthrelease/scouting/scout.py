@@ -360,8 +360,8 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
 
 
 def _first_groups(column: ScoutedColumn) -> np.ndarray:
-    """Return, for each finest bin of a column, its cell in the first table of the column, as an (n_atoms,) array. Each code has
-    a cell of its own.
+    """Return the (n_finest_bins,) cell of the first table that contains each finest bin of a column. Each code has a cell of
+    its own.
     """
     return column.groups(column.first_look) if column.kind == "number" else np.arange(len(column.codes) + 2)
 

@@ -53,8 +53,9 @@ class ConditionalTable:
     Attributes
     ----------
     sizes : number of bins of each predictor.
-    keys, children : for each level, two lists about the groups that are large enough. `keys` has the increasing numbers (group
-        above) * size + bin of these groups, and `children` has the numbers of these groups.
+    keys, children : for each level, two arrays about the groups that are large enough. `children` has the number of each
+        group. `keys` has, in increasing order, the number group * size + bin that leads to it: from the group above, by the
+        bin of the next predictor.
     counts : (n_groups, n_bins) number of rows of each bin of x in each group. Group 0 is the whole table.
     """
 
@@ -94,7 +95,9 @@ class ConditionalTable:
         return cls(sizes=sizes, keys=tuple(keys), children=tuple(children), counts=np.concatenate(counts))
 
     def groups(self, predictors: Sequence[np.ndarray], n_rows: int) -> np.ndarray:
-        """Return the (n_rows,) group of each row: the finest group that is large enough, given these predictors."""
+        """Return the (n_rows,) group of each row: the finest group that is large enough. `predictors` are the (n_rows,) bins
+        of each predictor.
+        """
         group, rows = np.zeros(n_rows, dtype=np.int64), np.arange(n_rows)
         for z, width, keys, children in zip(predictors, self.sizes, self.keys, self.children, strict=False):
             if not len(keys) or not len(rows):
@@ -236,7 +239,7 @@ class Baseline(ABC):
 
     @abstractmethod
     def tables(self, file: ComparedFile) -> list[MadeTables]:
-        """Yield whole tables: the copies of each variant of the method. Raises DoesNotFit."""
+        """Return whole tables: one `MadeTables` with its copies for each variant of the method. Raises DoesNotFit."""
 
 
 # Noise for smooth sensitivity under pure differential privacy (theory 11.5, generalised Cauchy noise).
@@ -320,21 +323,22 @@ class CauchyNoise:
 
 
 def slide_cost(gamma: float) -> float:
-    """Return (gamma - 1)^(1 - 1/gamma): the largest slope of the log-density, which is the privacy cost of a shift by the
-    scale."""
+    """Return the privacy cost of a shift of the noise by its scale: the largest slope of the log-density, (gamma - 1)^(1 -
+    1/gamma).
+    """
     return (gamma - 1) ** (1 - 1 / gamma)
 
 
 def variance(gamma: float) -> float:
-    """Return the variance for scale 1: sin(pi / gamma) / sin(3 pi / gamma). It is infinite for gamma of at most 3, and 1 for
-    gamma = 4.
+    """Return the variance of the noise for scale 1: sin(pi / gamma) / sin(3 pi / gamma), which is 1 for gamma = 4. It is
+    infinite for gamma of at most 3.
     """
     return math.sin(math.pi / gamma) / math.sin(3 * math.pi / gamma) if gamma > 3 else math.inf
 
 
 def draws(gamma: float, size: int, generator: np.random.Generator) -> np.ndarray:
-    """Draw (size,) numbers from this distribution: a random sign times (G / G')^(1/gamma). G and G' are gamma variates of
-    shapes 1/gamma and 1 - 1/gamma.
+    """Draw (size,) numbers from the generalised Cauchy distribution with scale 1: a random sign times (G / G')^(1/gamma). G
+    and G' are gamma variates of shapes 1/gamma and 1 - 1/gamma.
     """
     ratio = generator.standard_gamma(1 / gamma, size) / generator.standard_gamma(1 - 1 / gamma, size)
     return generator.choice((-1.0, 1.0), size) * ratio ** (1 / gamma)
@@ -387,8 +391,8 @@ class MatrixMask:
         return np.asarray(self.pi[copy])
 
     def local_epsilon(self, masks: int = 1) -> float:
-        """Return the epsilon of W for one value: max over v of ln(max_u pi[v, u] / min_u pi[v, u]), times the number of
-        separate masks.
+        """Return the epsilon that W spends on one value: max over v of ln(max_u pi[v, u] / min_u pi[v, u]), times the number
+        of separate masks.
 
         One mask that all copies share counts once, because the copies are functions of the mask, the model and the unchanged
         columns. In data-augmented imputation, this epsilon is no guarantee for a record (docs/appendix/baselines.md).

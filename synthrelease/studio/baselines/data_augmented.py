@@ -96,7 +96,9 @@ class DataAugmented:
         return first, again if len(order) > 1 else {}
 
     def masked(self, generator: np.random.Generator) -> dict[int, np.ndarray]:
-        """Return W of each column. W is drawn once for all copies, because drawing it for each copy would reveal more."""
+        """Return the (n_rows,) noisy copy W of each column of X. W is drawn once for all copies, because drawing it for each
+        copy would reveal more.
+        """
         masks_by_column = {}
         for column in self.predictors:
             copy = np.empty(len(self._groups))
@@ -139,7 +141,7 @@ class DataAugmented:
         masked: np.ndarray,
         generator: np.random.Generator,
     ) -> np.ndarray:
-        """Return the bins of one column for these rows, given the present values of the other columns."""
+        """Draw the bins of one column for some rows, given the present values of the other columns and W."""
         groups = step.table.groups([drawn[z][rows] for z in step.predictors], len(rows))
         risk, copy = self._groups[rows], masked[rows]
 

@@ -82,7 +82,7 @@ def _by_table(
 
 
 class Sequential(Baseline):
-    """The method: saturated tables with a prior, and a second variant without a prior."""
+    """The method of sequential synthesis: saturated tables with a prior, and a second variant without a prior."""
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         columns = range(len(file.names))

@@ -39,8 +39,8 @@ CLOSEST = 2
 
 
 def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
-    """Return ln(b + 1) - ln o with the odds o = p / (1 - p); for p above 1/2, ln o if ln o is larger (Bailie, Gong & Meng
-    2023).
+    """Return the nominal epsilon for each record that differs: the larger of ln o and ln(b + 1) - ln o, with the odds o = p /
+    (1 - p) (Bailie, Gong & Meng 2023).
 
     Parameters
     ----------
@@ -163,8 +163,8 @@ class PermutationSwapping:
         return Counts.of(table.layout, columns)
 
     def _select(self, members: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the selected records of a stratum, each selected with the rate. A single selected record cannot be exchanged,
-        so the selection of all records is drawn again.
+        """Return the records of a stratum that are selected, each with probability `rate`. A single selected record cannot be
+        exchanged, so the selection is then drawn again.
         """
         if len(members) < 2:
             return members[:0]
@@ -215,14 +215,14 @@ def swap_report(original: Counts, swapped: Counts, swapping: PermutationSwapping
     return (
         f"not comparable with the guarantee of a release: epsilon {pairwise:.2f} between the closest tables that agree on all "
         f"that is published exactly (2 x the nominal {swapping.nominal_epsilon(original):.2f} for each record; largest stratum "
-        f"{swapping.largest_stratum(original)}, itself published)",
+        f"{swapping.largest_stratum(original):,}, itself published)",
         *(f"published exactly: the table of {columns}" for columns in exact),
         *((f"largest error of another table: {worst}, {errors[worst]:.2%} of the records",) if worst else ()),
     )
 
 
 def _wrong_share(original: Counts, swapped: Counts) -> float:
-    """Return (1/2n) sum over the cells of either table of |r - s|."""
+    """Return the share of the records in a wrong cell: half the sum of |r - s| over the cells of either table, divided by n."""
     union = original + swapped
     at = [(table.counts, table.find(union.bins)) for table in (original, swapped)]
     counts = [np.where(position >= 0, of_table[position], 0) for of_table, position in at]

@@ -76,7 +76,7 @@ class PostStrata:
         return max(float(bound.max()) for bound in bounds)
 
     def score(self, respondents: Respondents) -> float:
-        """Return the score: the number of strata divided by the largest potential weight."""
+        """Return the score by which a set of strata is chosen: the number of strata divided by the largest potential weight."""
         return len(self.totals) / self.largest_weight(respondents)
 
     def _potential(self, respondents: Respondents) -> Iterator[np.ndarray]:
@@ -111,16 +111,16 @@ def score_sensitivity(candidates: Sequence[PostStrata]) -> float:
 
 
 def selection_epsilon(alpha: float, sensitivity: float, neighbours: Neighbours) -> float:
-    """Return the epsilon of a choice with probability proportional to exp(alpha x score).
+    """Return the epsilon of choosing a set of strata with probability proportional to exp(alpha x score).
 
-    The epsilon is alpha Delta if neighbours add or remove a record. The source states twice this value. Half is enough, because
-    no score falls if a record is added. The epsilon is 2 alpha Delta if neighbours replace a record (theory 11.9, choice of
-    strata).
+    The epsilon is alpha Delta if neighbours add or remove a record. The source states twice this value. Half is enough,
+    because no score falls if a record is added. The epsilon is 2 alpha Delta if neighbours replace a record (theory 11.9,
+    choice of strata).
     """
     return STEPS[neighbours] * alpha * sensitivity
 
 
 def choice_law(scores: Sequence[float], alpha: float) -> np.ndarray:
-    """Return (n_candidates,) probabilities proportional to exp(alpha x score)."""
+    """Return the (n_candidates,) probability of choosing each set of strata, proportional to exp(alpha x score)."""
     exponents = alpha * (np.asarray(scores) - np.max(scores))
     return np.exp(exponents) / np.exp(exponents).sum()

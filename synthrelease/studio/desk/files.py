@@ -52,8 +52,12 @@ def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
 
     Parameters
     ----------
-    make : whether to create the file. If not, a file that cannot be opened counts as unlocked, and 1 is yielded instead of a
-        descriptor.
+    make : whether to create the file. If not, a file that cannot be opened or locked at all counts as unlocked, and 1 is
+        yielded instead of a descriptor.
+
+    Raises
+    ------
+    InputError, OutputError : with `make`, when the system has no file locks, and when the file cannot be written.
     """
     try:
         import fcntl
@@ -225,11 +229,11 @@ class DeskFiles:
             self._before, self._loaded = (seen, before), (seen, spec)
 
     def write(self, texts: BothTexts, changes: Changes) -> None:
-        """Write changes to files with these contents, as a part of an action."""
+        """Write changes to the files during `act`. `texts` are the contents before the changes."""
         replace_files(_contents(texts, self._changed(texts, self.spec(texts), changes)[0]))
 
     def replace(self, texts: BothTexts, wanted: BothTexts) -> None:
-        """Write other contents into the files, after a check that they can be loaded."""
+        """Write the contents `wanted` in place of the contents `texts`, after a check that they can be loaded."""
         loaded_changed(self.spec(texts), self.path, wanted.configuration, wanted.acceptance)
         replace_files(_contents(texts, wanted))
 
@@ -322,7 +326,7 @@ def _can_be_overridden(file: ConfigurationFile, name: str, edits: Sequence[Edit]
 
 
 def _named(file: ConfigurationFile) -> list[Path]:
-    """Return the paths of the extended configuration and of the codelists, on which pages depend, too."""
+    """Return the paths of the other files that the pages show: the extended configuration and the codelists."""
     columns = file.tables.get("columns", {})
     lists = [table.get("codes") for table in columns.values() if isinstance(table, dict)] if isinstance(columns, dict) else []
     beside_ = file.file_of("columns")
@@ -413,7 +417,7 @@ class Rehearsed:
     ----------
     folder : folder of the rehearsal.
     document : contents of rehearsal.json.
-    same : whether the files are unchanged since the rehearsal.
+    same : whether the files describe the same release as during the rehearsal. Comments may have changed.
     stands : whether the columns, models, criteria and thresholds are unchanged since the rehearsal.
     """
 
@@ -787,7 +791,7 @@ def _place_of(spec: ReleaseSpec, name: str) -> int:
 
 
 def without_source(spec: ReleaseSpec, file: ConfigurationFile) -> list[str]:
-    """Return the names of the columns of numbers for which the configuration names no source of the limits.
+    """Return the names of the columns of numbers for which the configuration does not say who set the limits (`bounds_by`).
 
     Columns of members that share their settings are listed once.
     """
@@ -797,8 +801,8 @@ def without_source(spec: ReleaseSpec, file: ConfigurationFile) -> list[str]:
 
 
 def is_written(file: ConfigurationFile, table: Path_) -> bool:
-    """Return whether the configuration has settings for a column. The number of members and the larger areas have no such
-    source.
+    """Return whether the configuration has a table of settings for a column. The number of members and the larger areas have
+    no such table.
     """
     above = file.tables.get("members", {}) if table[0] == "members" else file.tables
     return table[-1] in above.get("columns", {})
@@ -847,4 +851,5 @@ FIELDS: Mapping[tuple[str, str], tuple[Path_, Callable[[str], str]]] = {
     ("budget", "generation"): (("budget", "generation"), number),
     ("budget", "limit"): (("budget", "limit"), number),
 }
-"""Controls that write one setting, by screen and name, with the path of the setting and the function that writes it."""
+"""Controls that write one setting: by screen and name, the path of the setting and the function that writes its value as TOML.
+"""

@@ -85,9 +85,7 @@ NO_PUBLIC = "The kind of a column is read from the public file. Start the desk w
 
 
 def left_out(path: Path, texts: BothTexts, name: str, *, dry_run: bool) -> LeftOutOf:
-    """Leave out a column that has its own settings, and return the changes. With `dry_run`, the changes are returned but not
-    made.
-    """
+    """Remove a column from both files and return the changes. With `dry_run`, only return the changes."""
     if name not in texts.file.tables["columns"]:
         raise NoSuchControl
     return leave_out(path, [name], dry_run=dry_run, take_over=True)
@@ -390,7 +388,7 @@ def _same(secret: str, expected: str) -> bool:
 
 
 def _single(scope: Scope) -> dict[str, str] | None:
-    """Return the headers by name, or None if a header that the guard checks occurs twice."""
+    """Return the headers of a request by name, or None if a header that the guard checks occurs twice."""
     headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1").lower()
@@ -532,7 +530,7 @@ class Desk:
         status : HTTP status.
         message : the reason why nothing was saved.
         diff : changes that another program made to the files.
-        refusals : the reason why the entry of each refused control is wrong.
+        refusals : for each control whose entry was not saved, the reasons.
         """
         if self.opened.start is not None and not self.files.path.exists():
             return RedirectResponse("/start", 303)
@@ -694,14 +692,14 @@ class Desk:
                 raise Moved("")
             minutes = number(values.get("minutes", ""))
             if not (minutes.isdigit() and 1 <= int(minutes) <= LONGEST_REHEARSAL):
-                raise ValueError(f"Enter whole minutes from 1 to {LONGEST_REHEARSAL}, not {minutes}. Nothing was started.")
+                raise ValueError(f"Enter whole minutes from 1 to {LONGEST_REHEARSAL:,}, not {minutes}. Nothing was started.")
             self.rehearsals.start(spec, int(minutes))
         elif control in ("stop", "kill"):
             self.rehearsals.stop(at_once=control == "kill")
         elif control in ("adopt", "accept"):
             rehearsed, write = self.rehearsals.found(spec), adopt_listed if control == "adopt" else accept_lost
             if rehearsed is None:
-                raise InputError("There is no plan to adopt. Run a rehearsal first.")
+                raise InputError("The desk found no results of a rehearsal. Run a rehearsal first.")
             self.files.act(seen, lambda: write(self.files.path, rehearsed.folder / "shortlist.toml"))
         else:
             raise NoSuchControl

@@ -138,8 +138,8 @@ def _place(problem: Problem, spec: ReleaseSpec) -> list[str]:
 def unfinished(
     spec: ReleaseSpec, file: ConfigurationFile, account: Account, rehearsed: Rehearsed | None
 ) -> dict[str, list[str]]:
-    """Return, for each screen except the published folder, sentences on what the steward still has to do there, or an empty
-    mapping for a finished screen.
+    """Return, for each screen except the published folder, sentences on what the steward still has to do there. The list of a
+    finished screen is empty.
     """
     unnamed = without_source(spec, file)
     open_thresholds = [criterion.name for criterion in spec.criteria if criterion.agreed is None]
@@ -368,9 +368,12 @@ def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehe
 
 
 def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the picture of a criterion's threshold beside up to three reference values, these values as texts, and whether
-    independent columns meet the threshold. Such a threshold does not test associations. The picture and the values are empty if
-    the draft was not examined or the criterion compares nothing.
+    """Return the picture of a criterion's threshold with its marks, the values of the marks, and whether the threshold says
+    nothing.
+
+    The marks are up to three criterion values from a rehearsal: of two halves of the public file, of this draft, and of
+    independent columns. A threshold that independent columns meet does not test associations. Picture and values are empty
+    without a rehearsal, and for a criterion that does not compare with the original rows.
     """
     if look is None or not criterion.compares:
         return {"marks": "", "values": [], "says_nothing": False}
@@ -452,7 +455,7 @@ def progress_words(running: Running) -> str:
     progress = running.standing
     if progress is None or not progress.phase:
         return "The rehearsal is reading the public file."
-    counted = f": {progress.done} of {progress.total}" if progress.total else ""
+    counted = f": {progress.done:,} of {progress.total:,}" if progress.total else ""
     return f"Current phase: {progress.phase}{counted}. The rehearsal has made {so_many(progress.attempts, 'attempt')} so far."
 
 
@@ -523,9 +526,9 @@ def _untried(spec: ReleaseSpec) -> list[str]:
 
 
 def _shortlist(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> tuple[str, str]:
-    """Return the option with the shortlist of a rehearsal of these files, and the reason why `release` would refuse it.
+    """Return the option `--shortlist` for the release command, and the reason why `release` would refuse the shortlist.
 
-    Each of the two texts may be empty.
+    At least one of the two texts is empty. Both are empty if there is no shortlist for these files.
     """
     path = None if rehearsed is None or not rehearsed.stands else rehearsed.shortlist
     if path is None:
@@ -635,7 +638,9 @@ def _accounted(account: Account, total: Charge) -> dict[str, Any] | None:
 
 
 def _bar(limit: Fraction, cost: Fraction, spent: Fraction = Fraction(0)) -> dict[str, str]:
-    """Return three lengths of a bar in pixels: the spent budget, the cost of this release, and the position of the limit."""
+    """Return three lengths in pixels for the picture of a budget: the spent budget, the cost of this release, and the position
+    of the limit.
+    """
     scale = 500 / float(max(limit, spent + cost) or 1)
     return {key: f"{float(part) * scale:.1f}" for key, part in (("spent", spent), ("cost", cost), ("limit", limit))}
 
@@ -655,7 +660,7 @@ def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | N
     if not rows:
         return context
     if name not in off or not (rows.isascii() and rows.isdigit() and 0 < int(rows) < 10**9):
-        wrong = f"Choose a count and enter a whole number of rows, such as 50, not {rows[:40]!r}."
+        wrong = "Choose a count and enter a whole number of rows, such as 50."
         return context | {"wrong": wrong}
     needed = cheapest_for(spec, name, float(rows))
     if needed is None:

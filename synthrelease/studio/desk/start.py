@@ -32,7 +32,7 @@ FIELDS |= {"delimiter": ",", "encoding": "utf-8", "decimal": ".", "data": "PRIVA
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """The inputs of the first screen, "We have no public file", which shows the command of a scout and drafts from its folder.
+    """The inputs of screen 0, "We have no public file", which shows the command of a scout and drafts from its folder.
 
     Attributes
     ----------

@@ -46,8 +46,8 @@ class Strips:
         self._kept: OrderedDict[tuple[object, ...], tuple[PublicBins | None, dict[str, Markup]]] = OrderedDict()
 
     def of(self, column: Column, policy: InputTable, linked: Linked | None) -> tuple[PublicBins | None, Mapping[str, Markup]]:
-        """Return the numbers of public rows in the bins of a column (None if unknown), and a picture for each alternative
-        (possibly empty).
+        """Return the counts of a column of the public file, or None if the file lacks the column, and a picture for each
+        alternative. The picture is empty if there are no counts.
 
         Parameters
         ----------

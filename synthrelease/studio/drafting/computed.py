@@ -76,7 +76,8 @@ def computed_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[s
     columns, off = np.array([*values.values()]), np.array([[_unit(answers[source]) / 2] for source in sources])
     rounded = np.where([[answers[source].are_whole] for source in sources], 0, off) + 0 * columns
     for total, *terms in _equations(columns, rounded, [(total,) for total in range(n)] + [*permutations(range(n), 2)]):
-        found.setdefault(sources[total], " + ".join(sources[at] for at in terms))
+        formula = " + ".join(sources[at] for at in terms)
+        found.setdefault(sources[total], f"equals {formula} (up to rounding and a constant)")
 
     # a product is a sum of logarithms; column n + i is the square of column i
     columns = np.where(columns > 0, columns, np.nan)
@@ -87,12 +88,12 @@ def computed_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[s
         last = max(at for at in (total, *factors) if at < n)
         others = [names[at] for at in factors if at != last]
         formula = " * ".join(others) if last == total else f"{names[total]} / {others[0]}"
-        found.setdefault(sources[last], f"proportional to {formula}")
+        found.setdefault(sources[last], f"is proportional to {formula} (up to rounding)")
     return {source: _QUESTION.format(formula, source) for source, formula in found.items()}
 
 
 _QUESTION = (
-    "in nearly every row of the public file, this column equals {}. Released rows have bins, so the equation does not hold "
+    "in nearly every row of the public file, this column {}. Released rows have bins, so the equation does not hold "
     "exactly. If users can compute the column, draft again with --leave-out {!r}. Otherwise keep the column and its rules"
 )
 

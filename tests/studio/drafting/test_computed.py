@@ -24,7 +24,8 @@ def asked(columns: dict[str, np.ndarray], decimals: dict[str, int] | None = None
         codes[name] = np.array([texts[name].index(text) if text != "nan" else -1 for text in written])
         answers[name] = Answers.of(name, {text: written.count(text) for text in texts[name]}, 0, CodebookEntry())
     questions = computed_columns(answers, PublicRows(texts=texts, codes=codes))
-    return {name: why.partition("this column equals ")[2].partition(". Released")[0] for name, why in questions.items()}
+    formulas = {name: why.partition("this column ")[2].partition(" (up to")[0] for name, why in questions.items()}
+    return {name: formula.removeprefix("equals ") for name, formula in formulas.items()}
 
 
 def amounts(seed: int, *names: str) -> dict[str, np.ndarray]:
@@ -61,9 +62,9 @@ def test_ratios_and_products_are_found_whatever_their_unit_and_decimals() -> Non
     columns |= {"rate": cases / persons * 100_000, "price": price, "pieces": pieces, "paid": price * pieces}
     decimals = {"kg": 1, "m": 2, "bmi": 1, "rate": 1, "price": 2, "paid": 2}
     assert asked(columns, decimals) == {
-        "bmi": "proportional to kg / m^2",
-        "rate": "proportional to cases / persons",
-        "paid": "proportional to price * pieces",
+        "bmi": "is proportional to kg / m^2",
+        "rate": "is proportional to cases / persons",
+        "paid": "is proportional to price * pieces",
     }
     columns["rate"] *= source.uniform(0.95, 1.05, N)
     columns["bmi"] *= source.uniform(0.99, 1.01, N)
