@@ -130,7 +130,7 @@ class Learned:
     Attributes
     ----------
     maps : per column, (n_bins,) the group of every bin.
-    columns : per column, (n_bins,) noisy counts.
+    columns : per column, (n_bins,) noisy counts, or the average of two noisy counts if the column was measured again.
     layout : the layout of the groups, followed by the columns of running counts (`counters`).
     fit : the fitted model.
     """
@@ -231,7 +231,7 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
 
 
 def column_shares(sizes: Sequence[int]) -> list[Fraction]:
-    """Divide the budget for single columns among the columns, in proportion to the square root of their numbers of bins.
+    """Return each column's share of the budget for single columns, in proportion to the square root of its number of bins.
 
     Shares in proportion to size^(2/3) would minimise the sum of the errors of all cells. Equal shares would be best for rare
     bins of columns with few bins. The square root lies between these two choices, and was the best choice for all criteria on
@@ -242,7 +242,8 @@ def column_shares(sizes: Sequence[int]) -> list[Fraction]:
 
 
 def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, columns: int) -> tuple[RoundsPlan, float]:
-    """Return the plan with as many rounds as the noise allows. Also return the smallest number of rows of a group of bins.
+    """If the noise would be too strong for the planned rounds, return a plan with fewer rounds; otherwise return the plan.
+    Also return the smallest number of rows of a group of bins.
 
     This smallest number of rows is stated as a multiple of the noise in a table of typical size. Both results are public.
     """
@@ -279,8 +280,8 @@ def expected_bins(
 def look_again(
     private: PrivateTables, columns: Sequence[np.ndarray], variances: Sequence[float], expected: Sequence[np.ndarray]
 ) -> list[tuple[np.ndarray, float]]:
-    """Spend the remaining budget on the bins of single columns. Return, for each column, the average of the new and the earlier
-    counts, and the noise variances of this average.
+    """Spend the remaining budget on measuring some single columns again. Return, for each column, the weighted average of
+    its new and earlier counts, and the noise variance of each bin. Other columns keep their earlier counts.
 
     Parameters
     ----------
@@ -324,7 +325,7 @@ def last_shares(
 
 
 def _on_groups(column: int, counts: np.ndarray, variance: float, into: np.ndarray) -> Target:
-    """Add up the noisy counts of a column's bins to noisy counts of its groups of bins."""
+    """Return a target of the fit: the noisy counts of a column's groups of bins, each of which is a sum over bins."""
     values = np.bincount(into, weights=counts.astype(float))
     return Target(columns=(column,), values=values, variance=np.bincount(into) * variance)
 
@@ -368,8 +369,9 @@ class _GrowingModel:
         return fit
 
     def competing(self, fit: ProportionalFit, part: Fraction, private: PrivateTables) -> tuple[CompetingTables, list[Fraction]]:
-        """Return the tables that may be measured next, with the model's expected counts, and the part of the budget that each
-        would get. No table makes a clique larger than the limit. The noise of a table is computed from its possible cells only.
+        """Return the tables that may be measured next, with the counts that the model expects, and the part of the budget
+        that each table would get. Tables that would make a clique larger than the limit are left out. The noise of a table
+        is computed from its possible cells only.
         """
         tables = dict(self._tables(fit))
         sizes = np.fromiter((share.size for share in tables.values()), dtype=int, count=len(tables))
@@ -400,7 +402,9 @@ class _GrowingModel:
         return float(np.abs(self._n * fit.table(competing.columns[place]).ravel() - before).sum())
 
     def _times(self, cells: int) -> Fraction:
-        """Return how many times the usual part of the budget a table with this number of possible cells gets."""
+        """Return the factor by which the budget of a table with this number of possible cells differs from the usual budget
+        of a table.
+        """
         times = (cells / (self._usual or 1.0)) ** self._plan.growth
         return Fraction(round(_STEPS * min(_MOST, max(1 / _MOST, times))), _STEPS)
 
@@ -443,8 +447,8 @@ class AdaptiveModel:
     learned: Learned
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return n rows by systematic rounding of the model's expected counts. Within a group, rows are divided among bins
-        in proportion to the noisy counts.
+        """Draw n rows from the network over groups. Within a group, rows are divided among the bins in proportion to the
+        noisy counts.
         """
         groups = self.network.sample(n, generator)
         if groups.layout == self.layout:
@@ -541,10 +545,10 @@ class AdaptiveGenerator(Generator):
                 yield Mistake(field="tables", text=f"{problem}. Name fewer or smaller tables of weight 0")
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the associations that a fit may measure. With a prior or a term "all N-way", every table may be measured.
-        Otherwise only the named tables may be measured.
+        """Return the sets of columns that a fit may connect. Without a prior and without a term "all N-way" (N above 1),
+        these are the named tables. Otherwise, a fit may connect any columns.
 
-        A prior may associate any two columns.
+        A prior may associate any two columns, measured or not.
         """
         every = self.prior is not None or any(term.ways > 1 for term in self.terms)
         return super().ties(layout) if every else Ties(chosen=self.weights(layout).keys())

@@ -61,7 +61,9 @@ class AgreeingPairs:
         return frozenset([*self.pairs, *((column,) for column in self.columns)])
 
     def holds(self, columns: Columns) -> bool:
-        """Return whether the measured numbers determine a table of these columns."""
+        """Return whether the measured numbers determine the table of these columns, which are one measured column or one
+        measured pair.
+        """
         return columns in self._tables
 
     def price(self, ratio: int) -> int:
@@ -103,7 +105,9 @@ class AgreeingPairs:
         return of_count, of_agreement
 
     def of_cells(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
-        """Return the noise of a bin of a column, and a noise distribution with the scale of the error in a cell of a pair."""
+        """Return the noise of a bin of a column, and a noise distribution whose scale is that of the error in a cell of a
+        pair.
+        """
         of_count, of_agreement = self.laws(part, kind)
         return of_count, kind(math.sqrt((2 * of_count.scale**2 + of_agreement.scale**2) / 4))
 
@@ -241,8 +245,8 @@ class AgreementTerms:
             self._by_clique.append((home, columns, _Signs(len(columns)), places, (np.array(ends[0]), np.array(ends[1]))))
 
     def potentials(self, parameters: np.ndarray) -> Iterator[tuple[int, Columns, np.ndarray]]:
-        """Yield a clique index, some columns of this clique, and the table that the parameters add to the logarithms of the
-        cells of these columns.
+        """For each clique with parameters, yield its index, some of its columns, and the table over these columns that the
+        parameters add to the logarithms of the cells.
         """
         for home, columns, signs, places, ends in self._by_clique:
             weights = np.zeros((len(columns), len(columns)))
@@ -250,8 +254,8 @@ class AgreementTerms:
             yield home, columns, signs.potential(weights) + parameters[places].sum() / 2
 
     def shares(self, cliques: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the (n_parameters,) shares of rows that each parameter counts, from the shares of the cells of every
-        clique.
+        """Return, for each parameter, the share of rows that it counts: rows in a column's second bin, or rows in which a
+        pair agrees. `cliques` has the shares of the cells of every clique.
         """
         shares = np.empty(len(self.target))
         for home, columns, signs, places, ends in self._by_clique:

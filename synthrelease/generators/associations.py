@@ -242,7 +242,7 @@ class Association:
 
 
 def in_rows(value: float | None) -> str:
-    """Return a mean number of rows as a string, or "" if the number is unknown."""
+    """Format a mean number of rows. The result is "" if the number is unknown."""
     return "" if value is None else f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
@@ -270,7 +270,8 @@ class Associations:
     ties : the column sets that the generator's model connects, over `layout`.
     ruled : the columns of each plausibility rule for released rows.
     functions : columns that are functions of other columns in every row, as a region is a function of the municipality.
-    linked : the arrangement of members in wide records, or None if rows have no members.
+    linked : for linked tables, such as households and persons, the arrangement of members in wide records; otherwise None.
+        A wide record has one block of columns, called a slot, for each possible member.
     noise : the known noise of each count of a measured table, by the columns of the table.
     rows : the number of rows of the tables, or None if it is not yet known.
     apart : columns with rare bins whose rows are in no measured table.
@@ -314,7 +315,9 @@ class Associations:
         return "not known" if "not known" in answers else "in part" if "yes" in answers else None
 
     def differ(self, first: str, second: str) -> bool:
-        """Return whether two names refer to different columns. A column of members and one of its slots do not differ."""
+        """Return whether two names refer to different columns. The name of a members' column, such as `age`, and its name
+        for one member, such as `age_2`, refer to the same column.
+        """
         return set(self._places(first)).isdisjoint(self._places(second))
 
     @cached_property
@@ -374,8 +377,8 @@ class Associations:
         return name if self.linked is None or slot is None else self.linked.names[self.linked.slots[slot].index(name)]
 
     def _in_slots(self, names: Sequence[str]) -> list[Columns]:
-        """Return the positions of the named columns. For columns of members, return their positions for each possible member,
-        or for the named member.
+        """Return the positions of the named columns in the layout. If columns of members are among them, return the
+        positions for each possible member in turn, or only for the member whose number is in a name.
         """
         if self.linked is None and len(set(names)) == len(names):
             return [tuple(self._place[name] for name in names)]
@@ -384,8 +387,8 @@ class Associations:
         if self.linked is not None and len(slots) > 1:
             slots_named = {slot for name in names if (slot := self.linked.place_of(name)) is not None}
             if len(slots_named) > 1:
-                advice = f"Write the number of a member in each name, as in {slot_name(self.linked.names[0], 2)!r}"
-                raise Unexpected(f"{advice}, because {listing(names)} name different members")
+                advice = f"Write a number in every name of a members' column, as in {slot_name(self.linked.names[0], 2)!r}"
+                raise Unexpected(f"{listing(names)} name different members. {advice}")
             slots = range(min(slots_named), min(slots_named) + 1) if slots_named else slots
         by_slot = [tuple(each[slot % len(each)] for each in choices) for slot in slots]
         if any(len(set(columns)) < len(columns) for columns in by_slot):
@@ -627,10 +630,10 @@ class TiedColumns:
 
 
 def _of_members(names: Sequence[str], of_slots: Sequence[Association]) -> Association:
-    """Combine the associations in all slots of members into one.
+    """Combine the associations of the same columns for each possible member (slot) into one association.
 
-    If `carried` is the same in all slots, the result is the association with the most noise. Otherwise `carried` is "not known"
-    if it is "not known" in some slot, and "in part" if not.
+    If `carried` is the same for all members, the result is the association with the most noise. Otherwise `carried` is "not
+    known" if it is "not known" for some member, and "in part" if not.
     """
     answers = {association.carried for association in of_slots}
     first = of_slots[0]

@@ -152,8 +152,8 @@ class Generator(SpecTable):
         return self.fixed_tables(layout)
 
     def stated(self, layout: Layout) -> Sequence[tuple[int, ...]]:
-        """If the settings determine which columns the model connects, return the columns of each table and sum of the model, in
-        increasing order. Otherwise the result is empty.
+        """Return the columns of each table and sum of the model, in increasing order, if the settings determine them.
+        Otherwise the result is empty.
 
         Raises
         ------
@@ -162,7 +162,9 @@ class Generator(SpecTable):
         return ()
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the sets of columns that the family's models connect. By default, a fit chooses its tables privately."""
+        """Return the sets of columns that a model of this family connects. By default, a fit may connect any columns,
+        because it chooses its tables privately.
+        """
         return Ties(chosen=(tuple(range(len(layout.sizes))),))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
@@ -176,9 +178,10 @@ class Generator(SpecTable):
         return frozenset()
 
     def unmeasured(self, layout: Layout, tied: Sequence[set[int]]) -> set[int]:
-        """Return the columns about which a fit has no information, because no measurement and no rule contains them.
+        """Return the columns about which a fit has no information: no measurement contains them, and no chain of rules
+        (`tied`, the columns of each rule) connects them with a measured column.
 
-        The list is empty for a fit that chooses its tables or starts from a public table.
+        The result is empty for a fit that chooses its tables or starts from a public table.
         """
         measured = {column for columns in self.fixed_questions(layout) for column in columns}
         if not measured or self.prior_file is not None:
@@ -188,9 +191,7 @@ class Generator(SpecTable):
         return set(range(len(layout.sizes))) - measured
 
     def effort(self, layout: Layout) -> float:
-        """Return the work of a fit in arbitrary units. Use it to compare hyperparameters of the same family on the same
-        layout.
-        """
+        """Return the work of a fit in arbitrary units, for comparing hyperparameters of the same family on the same layout."""
         return float(self.peak_cells(layout))
 
     seconds_per_effort: ClassVar[float] = 1e-8
@@ -201,7 +202,9 @@ class Generator(SpecTable):
         return self.effort(layout) * self.seconds_per_effort
 
     def grows(self, layout: Layout) -> str:
-        """Describe which settings increase the time and memory of an attempt."""
+        """Return a phrase that says how the time and memory of an attempt grow, such as "with the number of cells of the
+        whole table".
+        """
         few = layout.n_cells <= DENSE_LIMIT
         return "with the number of cells of the whole table" if few else "with the numbers of rows and columns, not of cells"
 
@@ -238,9 +241,7 @@ class MeasuringGenerator(Generator):
         return pure_epsilon(charge) if self.noise.cost == "epsilon" else charge.curve().rho
 
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
-        """Spend the charge on measurements and return these measurements. All steps after the measurements are
-        post-processing.
-        """
+        """Spend the charge on noisy measurements of a private table, and return them. All later steps are post-processing."""
         raise NotImplementedError
 
     def measured_tables(self, layout: Layout, part: Fraction) -> Mapping[tuple[int, ...], Fraction]:

@@ -93,8 +93,8 @@ class BayesianNetwork:
 
     @classmethod
     def divided_cells(cls, layout: Layout) -> int:
-        """Return how many numbers are in memory while whole rows are divided among the bins of a further column. There are six
-        numbers for each cell and bin.
+        """Return the largest number of numbers in memory while whole rows are divided among the bins of one more column:
+        six for each cell and bin.
         """
         return 6 * min(layout.n_cells, max(_CELLS_AT_ONCE, *layout.sizes))
 
@@ -113,12 +113,12 @@ class BayesianNetwork:
         return packed(self.layout, digits), as_ones(piece.expected.astype(np.int64))
 
     def pieces(self, n: int, generator: np.random.Generator) -> Iterator[Frontier]:
-        """Yield n whole rows, grouped into cells. Any number of columns is possible, even if a cell number would not fit into
-        64 bits.
+        """Yield n whole rows in batches, each as cells with numbers of rows. Any number of columns is possible, even if a
+        cell number would not fit into 64 bits.
 
-        The rows are yielded in pieces of about `_ROWS_TOGETHER` rows, because all rows with the bins of all columns would take
-        much memory. If bins are assigned evenly, all rows are yielded in one piece. The distribution of the rows does not
-        depend on the pieces (theory 12.18, rows in pieces).
+        A batch has about `_ROWS_TOGETHER` rows, because all rows with the bins of all columns would take much memory. If
+        bins are assigned evenly, or if all columns fit before rounding, one batch has all rows. The distribution of the
+        rows does not depend on the batches (theory 12.18, rows in pieces).
         """
         cells = self.most_cells(len(self.families))
         frontier = Frontier(sizes=self.layout.sizes, n=n, cells=cells, generator=generator, evenly=self.evenly)
@@ -152,7 +152,9 @@ class Frontier:
         return len(self.expected) * self.sizes[family.column] <= self._cells
 
     def pieces(self) -> Iterator[Frontier]:
-        """Yield the cells with whole counts in pieces of about `_ROWS_TOGETHER` rows; a cell is in one piece."""
+        """Divide the cells, after rounding, into batches of about `_ROWS_TOGETHER` rows, and yield the batches. A cell is
+        never divided.
+        """
         ends = np.cumsum(self.expected)
         cuts = np.searchsorted(ends, np.arange(_ROWS_TOGETHER, self._n, _ROWS_TOGETHER))
         for start, stop in pairwise([0, *np.unique(cuts).tolist(), len(ends)]):
@@ -223,8 +225,8 @@ class Frontier:
         return np.broadcast_to(rows, (len(cells), self.sizes[family.column]))
 
     def _take(self, cells: np.ndarray, column: int, values: np.ndarray, expected: np.ndarray) -> None:
-        """Replace the current cells by new cells. For each new cell, the arguments are the current cell from which it comes,
-        its bin of a further column, and its count.
+        """Replace the current cells by cells with one more column. The arrays contain, for each new cell, the current cell
+        from which it comes, its bin in this column, and its count.
         """
         self.digits = {other: bins[cells] for other, bins in self.digits.items()}
         self.digits[column] = values.astype(np.min_scalar_type(self.sizes[column] - 1))
@@ -355,8 +357,8 @@ def nearest_on_simplex(values: np.ndarray, total: float, allowed: np.ndarray) ->
 
 
 def _onto_simplices(totals: np.ndarray, allowed: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Project every row onto {x >= 0, sum x = total, x = 0 where not allowed} (Duchi et al., ICML 2008), and return the
-    rows.
+    """Return a function that projects every row of a table onto {x >= 0, sum x = total, x = 0 where not allowed} (Duchi et
+    al., ICML 2008).
     """
     allowed = allowed & (totals > 0)[:, None]
     counted = np.arange(1, allowed.shape[1] + 1)

@@ -34,8 +34,8 @@ _MOST_NUMBERS = 2**22
 
 
 def _numbers_in(value: object) -> int:
-    """Return how many numbers the arrays of a model contain. The rules of the model are not counted, because all models share
-    them.
+    """Return how many numbers a model contains in its arrays, as a measure of its memory. The rules are not counted,
+    because all models share them.
     """
     if isinstance(value, np.ndarray | tuple):
         return value.size if isinstance(value, np.ndarray) else sum(map(_numbers_in, value))
@@ -54,7 +54,8 @@ class KeptModels:
     _models: dict[str, Model | str] = field(default_factory=dict)
 
     def get(self, key: str, fit: Callable[[], Model]) -> Model:
-        """Return the stored model with this key. If there is no such model, fit it and store it first.
+        """Return the stored model with this key. If there is none, fit the model, and store it unless all stored models
+        together would become too large.
 
         Raises
         ------
@@ -92,8 +93,9 @@ RISK = 1e-6
 def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility: Plausibility) -> bool:
     """Return whether the share of a bin of a single column in the rows differs clearly from its share in a noisy table.
 
-    The function ignores rows in rare bins that are counted separately, because they are in no table. It also ignores cells that
-    the rules exclude, because released rows are never in such cells.
+    If agreements were measured, the counts of their columns are compared, too. The function ignores rows in rare bins that
+    are counted separately, because they are in no table. It also ignores cells that the rules exclude, because released
+    rows are never in such cells.
 
     Parameters
     ----------
@@ -192,7 +194,9 @@ def make_candidate(
 
 
 def sample_plausible(model: Model, n: int, plausibility: Plausibility, entropy: np.random.Generator) -> Counts:
-    """Sample n plausible rows by rejection: draw rows, drop implausible rows, and draw replacements."""
+    """Return n plausible rows of a model: draw rows, drop implausible rows, and draw replacements. Raises RejectedRound if
+    too few plausible rows are found.
+    """
     table = plausibility.filter(model.sample(n, entropy))
     for _ in range(MAX_RESAMPLES):
         missing = n - table.total

@@ -46,7 +46,7 @@ class CompetingTables:
         return len(self.columns)
 
     def some(self, places: np.ndarray) -> CompetingTables:
-        """Return the tables at these places."""
+        """Return only the tables at these positions."""
         return replace(
             self,
             columns=[self.columns[place] for place in places.tolist()],
@@ -59,7 +59,8 @@ class CompetingTables:
 
 @dataclass(frozen=True, kw_only=True)
 class _Message:
-    """The columns behind an edge of the tree.
+    """The columns on one side of an edge of the tree, with their shares given the columns that the edge's two cliques share
+    (its separator).
 
     Attributes
     ----------
@@ -218,7 +219,9 @@ def are_apart(tree: JunctionTree, chosen: Columns, tables: np.ndarray) -> np.nda
 
 
 def _path(tree: JunctionTree, column: int, other: int) -> tuple[Columns, ...]:
-    """Return the sets that add a column to the separators on its path to another column."""
+    """Return the sets that cliques must contain so that a column is connected with another column. Each set has the column
+    and the separators along its path through the tree.
+    """
     paths: dict[int, tuple[Columns, tuple[Columns, ...]]] = {}  # for each clique: its separator, and the sets on the path
     for edge in tree.edges_from(tree.home((column,))):
         if column not in edge.separator:

@@ -157,8 +157,8 @@ class NoisyAnswers:
 
 
 def worst_answered(model: Shares, pool: QueryPool, answers: NoisyAnswers, most: int) -> list[tuple[CountingQuery, float]]:
-    """Return up to `most` measured queries in which the model has the largest errors, with the measured share of each query.
-    This is post-processing.
+    """Return the measured queries in which the model has the largest errors, at most `most` of them, each with its measured
+    share. This is post-processing.
     """
     numbers, shares = answers.numbers, answers.shares
     gaps = np.abs(pool.shares(model)[numbers] - shares)

@@ -186,7 +186,7 @@ class _LeastSquares:
         return values
 
     def split(self, cells: np.ndarray) -> list[np.ndarray]:
-        """Return the single tables of a vector of all cells."""
+        """Split a vector of all cells into the tables to which the cells belong."""
         ends = np.cumsum([math.prod(shape) for shape in self._shapes])
         return [table.reshape(shape) for table, shape in zip(np.split(cells, ends[:-1]), self._shapes, strict=True)]
 
@@ -277,12 +277,14 @@ class Tilt:
         return SumTarget(columns=self.columns, scores=self.scores, value=self.given, variance=self.variance)
 
     def aim_at(self, value: float) -> None:
-        """Replace the measured value, as target of the sum, by this value, which is consistent with other targets."""
+        """Set the target of the sum to this value, which is consistent with the other targets, in place of the measured
+        value.
+        """
         self.aim = value
 
     @property
     def original_parameter(self) -> float:
-        """Return the parameter that gives the same table if the measured value is the target."""
+        """Return the parameter that would give the same table if the measured value were still the target."""
         return self.parameter + (self.given - self.aim) / self.ridge
 
     def step(self, margin: np.ndarray) -> tuple[np.ndarray, float]:
@@ -439,8 +441,8 @@ class ProportionalFit:
         return math.sqrt(squares / (sum(target.values.size for target in self.targets) + len(self._sums)))
 
     def original_parameters(self) -> list[np.ndarray]:
-        """Return the parameters that give the same table if the targets are the original targets, before they were made
-        consistent.
+        """Return the parameters that would give the same table if the targets were the measured tables, before they were
+        made consistent.
         """
         return [
             np.where(mask, table + (target.values - aim) / ridge, table)
@@ -467,7 +469,9 @@ class ProportionalFit:
             self._tell_below(child)
 
     def _tell(self, teller: int, listener: int, child: int) -> None:
-        """Update the clique `listener` so that its margin on the common columns equals the margin of the clique `teller`."""
+        """Scale the cells of the clique `listener` so that its margin on the columns shared with the clique `teller` equals
+        that of `teller`.
+        """
         columns = self.tree.separator(child)
         new, old = self._margin(teller, columns), self._separators[child]
         ratio = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
@@ -787,8 +791,9 @@ class _Dual:
         return parameters
 
     def _take_curvature(self, parameters: np.ndarray) -> np.ndarray:
-        """Set `root`, which scales the parameters of agreements by their curvature, and return all parameters in scaled form.
-        Return None if the curvature is not numerically positive definite.
+        """Set `root`, which scales the parameters of agreements by their curvature, and return all parameters in scaled
+        form. If the curvature is not numerically positive definite, `root` is None, and these parameters are scaled like
+        the others.
         """
         scaled, start = parameters / self.scale, self.start_of_agreements
         if self.agreements:

@@ -67,7 +67,7 @@ class AreaNoise:
 def area_noise(
     chain: Sequence[str], layout: Layout, costs: Mapping[tuple[int, ...], Fraction], noise: type[CountNoise]
 ) -> tuple[AreaNoise, ...]:
-    """Return the noise of every level that has a table. The largest areas come first.
+    """Return the noise of every level of areas that has a table, from the largest areas to the smallest.
 
     The number of rows of an area is estimated in two ways: from each table of its level, as the sum of the area's cells; and
     from the tables of the level below, as the sum over the smaller areas in it. Independent estimates are weighted by their
@@ -98,8 +98,8 @@ def area_noise(
 
 
 def power_of(noise: type[CountNoise]) -> float:
-    """Return the exponent p of the best division of a budget: the parts are proportional to (cells / wanted error)^p (theory
-    12.13, areas within areas).
+    """Return the exponent p for dividing a budget among tables: the best parts are proportional to (cells / wanted error)^p
+    (theory 12.13, areas within areas).
     """
     return 1.0 if noise.cost == "rho" else 2 / 3
 
@@ -228,7 +228,7 @@ class RareBin:
     bin: int
 
     def forbidden(self, layout: Layout) -> Mask:
-        """Return the rule that no row of the model is in this rare bin. The rows in the bin are counted separately."""
+        """Return a rule that excludes the rare bin from the model. The rows in the bin are counted separately."""
         return Mask(columns=(self.column,), forbidden=np.arange(layout.sizes[self.column]) == self.bin)
 
 
@@ -274,7 +274,7 @@ def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
         if len(read.factors) > 1 or read.limits is not None or not isinstance(factor, ScoreFactor) or factor.spread:
             raise Unexpected(f"{term.strip()!r} is not a rare bin. {_EXAMPLE}")
         if sorted(factor.scores) != [*[0] * (len(factor.scores) - 1), 1]:
-            raise Unexpected(f"{term.strip()!r} must contain exactly one 1, and 0 for each other bin. {_EXAMPLE}")
+            raise Unexpected(f"{term.strip()!r} does not name exactly one rare bin. {_EXAMPLE}")
         factors.append(factor)
     if len(set(factors)) < len(factors):
         raise Unexpected(f"{text!r} names a rare bin twice. Name each bin once")

@@ -105,7 +105,9 @@ class NamedModel:
         return tuple(found)
 
     def product(self, *factors: Factor) -> RowFunction:
-        """Return the product of these factors, as a function of the rows that the question uses."""
+        """Return the function of a row that multiplies these factors, and is 0 for rows that the question does not use.
+        Without factors, it counts the rows.
+        """
         return RowFunction(factors=tuple(sorted(factors, key=lambda factor: factor.text)), rows=self.rows)
 
 
@@ -129,8 +131,8 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
     words = split_question(text)
     if words.kind not in ("mean", "slope", "ratio") or words.weighted:
         raise Unexpected(
-            f"{words.text!r} is not a mean, slope or ratio without weights. For shares and quantiles, publish noisy tables "
-            "(publish_measurements)"
+            f"{words.text!r} cannot be asked here. Ask for a mean, slope or ratio, without weights. For shares and quantiles, "
+            "publish noisy tables (publish_measurements)"
         )
 
     def value(name: str) -> Value:
@@ -147,17 +149,19 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
     def indicator(condition: str) -> Indicator:
         rule = parse_rule(condition, columns)
         if any(part.operator == IS_MISSING for part in comparisons(rule)):
-            raise Unexpected(f"The condition {condition!r} must not use 'is missing'")
+            raise Unexpected(f"The condition {condition!r} must not use 'is missing'. Rows without a value are left out")
         return Indicator(text=condition, rule=rule)
 
     named = [words.head] if words.kind != "ratio" else [words.head, words.to]
     on = [part.strip() for part in _COMMA.split(words.on)] if words.on else []
     factors = (*(value(part) if part.isidentifier() else indicator(part) for part in on), *map(value, named))
-    if len({factor.text for factor in factors}) < len(factors) or (words.kind == "slope" and not on):
-        raise Unexpected(f"{words.text!r} names a column or condition twice, or is a slope without a column after 'on'")
+    if words.kind == "slope" and not on:
+        raise Unexpected(f"{words.text!r} is a slope without a column after 'on'")
+    if len({factor.text for factor in factors}) < len(factors):
+        raise Unexpected(f"{words.text!r} names a column or condition twice. Name each once")
     groups = tuple(map(indicator, words.groups))
     if words.by and words.by not in columns:
-        raise Unexpected(f"There is no column {words.by!r}, which is named after 'by'")
+        raise Unexpected(f"There is no column {words.by!r}, but {words.text!r} names it after 'by'")
     where = parse_rule(words.where, columns) if words.where else None
     named_columns = {factor.column for factor in factors if isinstance(factor, Value)}
     for condition in (*factors, *groups):

@@ -59,7 +59,8 @@ class CountingQueries(Generator):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.queries < self.iterations:
-            yield f"There are {self.iterations} iterations but only {self.queries} queries. Each iteration needs another query"
+            problem = f"There are {self.iterations:,} iterations but only {self.queries:,} queries"
+            yield f"{problem}. There must be at least as many queries as iterations"
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         if layout.n_cells > CELL_LIMIT:

@@ -106,12 +106,12 @@ class NestedGenerator(MarginalsGenerator):
 
     def _wrong_areas(self, layout: Layout) -> Iterable[Mistake]:
         if unknown := [name for name in self.chain if name not in layout.columns]:
-            problem = f"There is no column {unknown[0]!r}. Name columns of areas, the largest areas first, joined by >"
+            problem = f"There is no column {unknown[0]!r}. Name columns of areas, the largest areas first, with > between them"
             yield Mistake(field="areas", text=problem)
         if len(set(self.chain)) < len(self.chain):
             yield Mistake(field="areas", text=f"{self.areas!r} names a column twice. Name each column once")
         if self.wanted is not None and self.wanted.count(WITHIN) != len(self.chain):
-            problem = f"{self.wanted!r} must have {len(self.chain) + 1} numbers: one for the whole and one for each level"
+            problem = f"{self.wanted!r} must have {len(self.chain) + 1} numbers: one for all rows and one for each level"
             yield Mistake(field="wanted", text=problem)
 
     def _wrong_tables(self, layout: Layout) -> Iterable[Mistake]:

@@ -56,7 +56,9 @@ class Projection(SpecTable):
 
     @property
     def asked_count(self) -> int:
-        """Return the smallest number of times that each row, or each checked part of a row, occurs in a projected table."""
+        """Return the smallest number of times that each row occurs in a projected table. For a projection that checks
+        combinations of few columns, it is the smallest number of times that each combination occurs.
+        """
         raise NotImplementedError
 
     @property
@@ -138,7 +140,7 @@ class FrequentCombinations(Projection):
         width = len(table.layout.sizes)
         chosen = min(self.columns, width)
         if math.comb(width, chosen) > MOST_CHOICES:
-            raise RejectedRound(f"the projection checks at most {MOST_CHOICES} choices of columns")
+            raise RejectedRound(f"the projection checks at most {MOST_CHOICES:,} sets of columns")
         left, rare = table, True
         while rare and len(left):
             frequent = np.ones(len(left), dtype=bool)

@@ -1,5 +1,5 @@
-"""Define the bounded public functions of a single row that are summed over all rows and measured. Such a function is a product
-of exact values and indicators, or one of the shares that a row adds to its group.
+"""Define the bounded public functions of a single row that are summed over all rows and measured. A function is a product
+of exact values and indicators, or one of the three shares by which a row counts in the mean of its group.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class RowFunction:
 
     @property
     def key(self) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
-        """Return the key that identifies the function."""
+        """Return a key that is equal for equal functions, so that a sum that several questions need is measured once."""
         return tuple(factor.text for factor in self.factors), self.rows.text, self.rows.valued
 
     @property

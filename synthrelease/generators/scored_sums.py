@@ -154,7 +154,9 @@ class ScoredSum:
         return tuple(min(max(end, float(self.limits[0])), float(self.limits[1])) for end in (low, high))  # type: ignore[return-value]
 
     def mistakes(self, layout: Layout) -> Iterable[Mistake]:
-        """Yield the first mistake: an unknown column, a wrong number of scores, or scores that are equal for all rows."""
+        """Yield the first mistake, if there is one: an unknown column, a column without numbers, a wrong number of scores,
+        or scores that are equal for all rows.
+        """
         for factor in self.factors:
             if factor.column not in layout.columns:
                 guess = closest(factor.column, layout.columns)
@@ -163,7 +165,7 @@ class ScoredSum:
                 return
             if isinstance(factor, OwnValue):
                 if layout.numbers and all(number is None for number in layout.numbers[layout.index(factor.column)]):
-                    problem = f"{factor.text!r} needs a column with numbers, and with an alternative that all others refine"
+                    problem = f"{factor.text!r} needs a column of numbers. One of its alternatives must refine all others"
                     yield Mistake(field="sums", text=problem)
                     return
                 continue
@@ -202,8 +204,8 @@ class SumGroup:
         weight = Fraction((weighted and weighted["weight"]) or 1)
         sums = tuple(ScoredSum.of(term) for term in terms_of(weighted["rest"] if weighted else text))
         if not weight or len(sums) > MOST_NUMBERS:
-            problem = "has weight 0. A weight must be above 0" if not weight else f"has more than {MOST_NUMBERS:,} sums"
-            raise Unexpected(f"{text.strip()!r} {problem}")
+            limit = f"has more than {MOST_NUMBERS:,} sums, the limit for a group. Divide it into smaller groups"
+            raise Unexpected(f"{text.strip()!r} {limit if weight else 'has weight 0. A weight must be above 0'}")
         return cls(sums=sums, weight=weight)
 
 
@@ -242,7 +244,7 @@ def read_sums(text: str) -> tuple[SumGroup, ...]:
 
 
 def terms_of(formula: str) -> list[str]:
-    """Return the parts of a formula that are separated by + signs outside of braces."""
+    """Split a formula at the + signs outside of braces, and return the terms."""
     return _PLUS.split(formula)
 
 

@@ -36,7 +36,7 @@ def column_names(layout: Layout) -> list[str]:
 
 @contextlib.contextmanager
 def ours(module: ModuleType, **replaced: Any) -> Iterator[None]:
-    """Replace functions of a library module within this context, and suppress its output and warnings."""
+    """Within this context, replace functions of a library module by the given functions, and suppress output and warnings."""
     originals = {name: getattr(module, name) for name in replaced}
     try:
         for name, function in replaced.items():

@@ -108,7 +108,7 @@ class ConfigurationSpace:
         return (self[index] for index in range(len(self)))
 
     def draw(self) -> Configuration:
-        """Draw a configuration uniformly, with the operating system's entropy."""
+        """Draw a configuration uniformly at random, from the operating system's entropy."""
         from synthrelease.privacy.noise import SYSTEM  # imported here, because planning does not need it
 
         return self[SYSTEM.pick(len(self))]

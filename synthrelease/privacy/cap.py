@@ -166,7 +166,8 @@ def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
     if not all(part.gaussian or part.pure for part in apart):
         raise BudgetError(
             "Refused: in a release after a scout, every mechanism must be Gaussian or satisfy pure differential privacy. For "
-            "other mechanisms, no theorem bounds the cost of scout and release together. No budget was spent."
+            "other mechanisms, no theorem bounds the cost of scout and release together. Choose another generator. No budget "
+            "was spent."
         )
     rho = sum((part.curve().rho for part in apart if part.gaussian), Fraction(0))
     return rho, sum((part.epsilon for part in apart if part.pure), Fraction(0))

@@ -62,7 +62,7 @@ def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
         exponent = re.search(r"[eE]([+-]?[0-9]+)$", text)
         # a fraction of '1e999999999' would be computed to its last digit
         if len(text) > 3 * _MOST_DIGITS or (exponent and (len(exponent[1]) > 5 or abs(int(exponent[1])) > _MOST_DIGITS)):
-            raise Unexpected(f"The number has too many digits, or an exponent beyond {_MOST_DIGITS}. Write fewer digits")
+            raise Unexpected(f"The number has more than {_MOST_DIGITS} digits, or an exponent beyond {_MOST_DIGITS}")
         try:
             value = Fraction(text)
         except (ValueError, ZeroDivisionError):

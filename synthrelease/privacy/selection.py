@@ -384,7 +384,7 @@ def _approximate(name: str, one_round: Charge, law: StopCoin | FiniteLaw, delta:
     if whole >= 1:
         raise BudgetError(
             f"The selection has no guarantee, because its delta would be {float(whole):.3g}. Choose a smaller delta for the "
-            "generation, or a larger stop probability."
+            "generation, or fewer rounds on average."
         )
     price = law.approximate_price(epsilon, share)
     because = f"{law.words}; rounds of epsilon = {decimal_text(epsilon)} at delta = {float(share):.3g} cost "
