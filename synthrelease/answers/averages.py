@@ -293,7 +293,7 @@ def parts_of(tables: PublishedTables, question: Question) -> list[Counted]:
 def counted(
     tables: PublishedTables, question: Question, names: Iterable[str], valued: Iterable[str], slot: int | None
 ) -> Counted:
-    """Return the table over the given columns, and a mask of the cells whose rows a question counts.
+    """Return the cells of the given columns, with a mask of the cells whose rows (or members) a question counts.
 
     Parameters
     ----------
@@ -301,6 +301,10 @@ def counted(
         exists.
     valued : columns in which a row or member must have a value in order to be counted.
     slot : the position of the member in its root (0 for the first member), or None for a question about rows.
+
+    Raises
+    ------
+    InputError : if no noisy table shows which members exist.
     """
     needed, linked = set(names), tables.release.linked
     if linked is None or slot is None:

@@ -217,7 +217,7 @@ class Estimate:
 
 
 def known(value: float) -> float | None:
-    """Return a number, or None if it is infinite, NaN or missing."""
+    """Return a number, or None if it is infinite or NaN."""
     return float(value) if math.isfinite(value) else None
 
 

@@ -65,7 +65,7 @@ class NumberedVariable:
     Attributes
     ----------
     of_numbers : the name of the second variable.
-    numbers : the code and the representative value of each bin that has such a value.
+    numbers : the code and the representative value of each bin that has a representative value.
     """
 
     name: str

@@ -23,7 +23,7 @@ from synthrelease.settings.options import PluginTable
 from synthrelease.spec.canonical import NAME as SPECIFICATION
 from synthrelease.spec.canonical import WORDS, read_tables
 
-PLANNED = ("plan", "minimum count", "configuration", "figures")
+PLANNED = ("plan", "minimum count", "configuration", "criterion values")
 WRITTEN = ("documents",)
 """Names of the checks that need the table and the schema. They are not run if one of these could not be read."""
 DeferredCheck = tuple[str, Callable[[], Check]]
@@ -169,7 +169,7 @@ def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: R
     yield "configuration", lambda: configuration(document)
     if NAME in document.files:
         yield "measurements", lambda: measurements(document, files)
-    yield "figures", lambda: figures(document, table, rebuilt.raw, files.get(NAME, b""))
+    yield "criterion values", lambda: figures(document, table, rebuilt.raw, files.get(NAME, b""))
 
 
 def _written(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[DeferredCheck]:

@@ -298,7 +298,7 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
     above = f"; {so_many(beyond, 'released value')} above the threshold" if beyond else ""
     n_criteria = so_many(len(document.criteria), "criterion", "criteria")
     limits = tuple(_not_stated(document))
-    return Check(name="figures", found=f"{n_criteria}, {how}{above}", problems=tuple(problems), limits=limits)
+    return Check(name="criterion values", found=f"{n_criteria}, {how}{above}", problems=tuple(problems), limits=limits)
 
 
 def _not_stated(document: ReleaseDocument) -> Iterator[str]:

@@ -234,7 +234,7 @@ class ReleaseDocument(Part):
 
     @property
     def provisional(self) -> bool:
-        """Return whether a version before 1.0.0 made the run. Older checks apply to such a run."""
+        """Return whether a version before 1.0.0 made the run. Some checks treat these runs differently."""
         return self.run_by.startswith("0.")
 
     @property
@@ -332,8 +332,8 @@ class ReleaseDocument(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The columns that are functions of other columns: in every row, the other columns determine their value. Each entry
-        names such a column and these other columns.
+        """The columns whose value is determined by other columns in every row, each with these other columns. For example,
+        `("region", ("municipality",))` means that the municipality determines the region.
         """
         of_areas = () if self.geography is None else self.geography.functions
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
@@ -353,8 +353,8 @@ class ReleaseDocument(Part):
 
     @property
     def measured_bins(self) -> int:
-        """The largest number of binnings on which shared measurements could have been released. It is 1 if each round makes its
-        own measurements.
+        """The largest number of different sets of bins on which shared measurements could have been released. It is 1 if each
+        round makes its own measurements.
         """
         selection = self.selection
         if not selection.shared_measurements:

@@ -108,8 +108,8 @@ class PublishedRelease:
         size.
     linked : which columns describe the root and which describe its members, if each row is a root with all its members (such as
         a household with its persons); None otherwise.
-    functions : columns whose value is determined by other columns in every row. Each entry names such a column and these other
-        columns. For example, the municipality determines the region.
+    functions : the columns whose value is determined by other columns in every row, each with these other columns. For example,
+        `("region", ("municipality",))` means that the municipality determines the region.
 
     Examples
     --------

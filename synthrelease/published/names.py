@@ -33,8 +33,9 @@ class FurtherNames:
     Attributes
     ----------
     words : the purpose of each file in one line, by the name of the file.
-    with_rows : for each entry of the list, the format of the files with rows. The checksums of these files are in release.json.
-    documents : for each entry of the list, the files that can be computed from release.json and the table.
+    with_rows : for entries of the list such as "stata", the format of the files with rows. The checksums of these files are in
+        release.json.
+    documents : for entries of the list, the names of the files that can be computed from release.json and the table.
     packages : for each entry of the list, the library that writes the files.
     extra : the optional dependency group ("extra") of synthrelease that installs these libraries.
     """
@@ -46,7 +47,7 @@ class FurtherNames:
     extra: str = ""
 
     def rows_of(self, chosen: Collection[str]) -> list[FileKind]:
-        """Return those of the chosen formats whose files contain rows."""
+        """Return the formats of the files with rows that the chosen entries of the list request."""
         return [kind for name, kind in self.with_rows.items() if name in chosen]
 
 

@@ -122,7 +122,7 @@ def written(fields: Sequence[str]) -> bytes:
 
 
 class LabelledBins:
-    """Convert the labels in a column to bin indices. Arrow stores such a column as a dictionary of strings, in any order."""
+    """Convert the labels in a column to bin indices. Arrow stores the strings of a column as a dictionary, in any order."""
 
     def __init__(self, name: str, labels: Sequence[str]):
         self._name, self._places = name, {label: index for index, label in enumerate(labels)}

@@ -155,7 +155,7 @@ def test_verify_computes_limits_for_the_file_again_and_takes_documents_of_1_0_0_
         part = first(document).model_copy(update={"interval": interval})
         edited = document.model_copy(update={"criteria": [part, *document.criteria[1:]]})
         report = verify_files({**files, "release.json": edited.dumped()}, documents=False)
-        return [problem for check in report.checks if check.name == "figures" for problem in check.problems]
+        return [problem for check in report.checks if check.name == "criterion values" for problem in check.problems]
 
     (problem,) = problems(None)
     assert "release.json states no limit for the file, but the value and the random draw of rows give the limit" in problem

@@ -553,7 +553,7 @@ def test_a_forged_noise_is_found(bundle: Mapping[str, bytes], name: str) -> None
     report = looked_at(bundle, FORGED[name](json.loads(bundle["release.json"])))
     assert report is not None
     found = {check.name for check in report.checks if check.problems}
-    assert ("plan" if name == "another mechanism" else "figures") in found
+    assert ("plan" if name == "another mechanism" else "criterion values") in found
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ def test_a_release_is_read_and_verified_byte_for_byte(name: str) -> None:
     assert load(folder).guarantee.epsilon == EPSILON
     report = verify_bundle(folder, documents=False)  # the words of cards and sheets may change with the program
     assert report.passed, [problem for check in report.checks for problem in check.problems]
-    assert {"plan", "measurements", "figures", "privacy charges"} <= {check.name for check in report.checks}
+    assert {"plan", "measurements", "criterion values", "privacy charges"} <= {check.name for check in report.checks}
     assert ("There is no SIGN.md" in report.closing) is (
         number == 5
     )  # the last sentence names what such a version did not write

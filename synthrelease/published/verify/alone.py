@@ -260,7 +260,7 @@ LATER = ("files", "specification", "schema", "table", "plausibility", "privacy c
 
 @dataclass(frozen=True, kw_only=True)
 class Alone:
-    """The results of this part of the verification, for further checks.
+    """The results of the checks that need only the folder.
 
     Attributes
     ----------
@@ -276,7 +276,8 @@ class Alone:
 def verify_alone(
     files: Files, public_key: Path | None = None, commitment: Commitment | None = None, earlier: Sequence[Earlier] = ()
 ) -> Alone:
-    """Check the files of a bundle against each other, using only this part of the program.
+    """Check the files of a bundle against each other, with the checks that need only the folder. A check that raises an error
+    counts as failed.
 
     Raises
     ------
@@ -427,7 +428,7 @@ def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
 
 
 def _room(files: Files, name: str) -> list[str]:
-    """Return the problems with the order of the parts of a Parquet file whose rows could be read."""
+    """Return the problems with gaps between the columns, pages and footer of a Parquet file whose rows could be read."""
     try:
         return [*room_problems(files.content(name))]
     except Exception as error:  # as in `checks.made`

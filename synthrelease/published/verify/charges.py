@@ -114,7 +114,7 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
 
 
 def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
-    """Return the composition of a node's parts by the rule of the node.
+    """Compute the charge of a node from the charges of its parts, by the rule of the node.
 
     Raises
     ------

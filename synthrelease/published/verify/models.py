@@ -69,8 +69,8 @@ def _noises(part: ModelsPart) -> Iterator[str]:
 
 
 def _limits(text: str) -> tuple[float, float] | None:
-    """Return the lower and upper limit of a column's own values in a factor such as "income(0..5000)", or None if the factor is
-    a condition.
+    """Return the limits of the exact values in a factor of a sum, such as 0 and 5000 for "income(0..5000)", or None if the
+    factor is a condition.
     """
     match = re.fullmatch(r"\w+\(([^()]+?)\.\.([^()]+)\)", text)
     return None if match is None else (float(match[1]), float(match[2]))

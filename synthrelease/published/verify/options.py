@@ -192,7 +192,7 @@ def _near(left: np.ndarray, right: np.ndarray) -> bool:
 
 
 def _same_weights(left: CalibrationPart, right: CalibrationPart) -> bool:
-    """Return whether two parts with the same margins make the same statements about the weights."""
+    """Return whether two sections about weights state the same results of raking, up to rounding."""
     left_weights, right_weights = left.weights, right.weights
     if left_weights is None or right_weights is None:
         return left_weights is right_weights

@@ -24,7 +24,8 @@ class OtherBytes(Exception):
 
 
 def room_problems(content: Content) -> Iterator[str]:
-    """Yield problems with the order of the parts of a Parquet file whose rows could be read.
+    """Yield a problem if bytes could be hidden between the columns, pages and footer of a Parquet file whose rows could be
+    read.
 
     Some bytes are not checked: values in statistics, bytes after the values of a page, and bytes between fields of the footer.
     """
@@ -41,7 +42,7 @@ def room_problems(content: Content) -> Iterator[str]:
             yield "there is more than one footer between the columns and the end"
             return
         if not re.fullmatch(r"parquet-cpp-arrow version [0-9.]{1,20}(-SNAPSHOT)?", footer.created_by or ""):
-            yield "the footer does not name the library that wrote the file"
+            yield "the footer does not name the library pyarrow as the writer of the file"
         for group in range(footer.num_row_groups):
             for column in range(footer.num_columns):
                 chunk = footer.row_group(group).column(column)

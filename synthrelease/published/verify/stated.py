@@ -264,7 +264,13 @@ def _each_table(tables: Sequence[Any]) -> list[Any]:
 
 
 def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a problem if the specification does not allow this part of the published configuration."""
+    """Yield a problem if the specification does not list the settings of the published generator or projection.
+
+    Parameters
+    ----------
+    name : "generator" or "projection".
+    tables : the settings in the specification. A list stands for several possible values.
+    """
     configuration = document.configuration.get(name, {})
 
     def fits(table: Mapping[str, Any]) -> bool:

@@ -104,7 +104,7 @@ def test_noises_of_their_own_are_those_of_a_version_before_the_first_that_was_pu
     assert problems(verify_files(joint["shared"])) == []
     for plan in (True, False):
         found = [one.name for one in verify_files(joint["apart"], plan=plan).checks if one.problems]
-        assert found == (["plan", "figures"] if plan else [])
+        assert found == (["plan", "criterion values"] if plan else [])
     tables["versions"]["synthrelease"] = "0.1.0"
     before = looked_at(joint["apart"], tables)
     assert before is not None

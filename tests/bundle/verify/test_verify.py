@@ -115,7 +115,7 @@ def test_a_bundle_as_it_was_written_passes_every_check(tmp_path: Path) -> None:
     assert report.signed_by is None
     assert [one.name for one in report.checks] == [
         "checksums", "signature", "release.json", "files", "complete", "specification", "noise", "schema", "table",
-        "plausibility", "privacy charges", "privacy definition", "plan", "minimum count", "configuration", "figures",
+        "plausibility", "privacy charges", "privacy definition", "plan", "minimum count", "configuration", "criterion values",
         "documents",
     ]  # fmt: skip
     assert check(report, "signature").mark == "none"
@@ -363,7 +363,7 @@ def test_a_release_json_that_is_none_is_told_and_what_builds_on_it_is_not_checke
     assert check(report, "release.json").problems
     assert [one.name for one in report.checks if not one.made] == [
         "files", "specification", "schema", "table", "plausibility", "privacy charges", "plan", "minimum count",
-        "configuration", "figures", "documents",
+        "configuration", "criterion values", "documents",
     ]  # fmt: skip
 
 
