@@ -286,7 +286,7 @@ def limit_in_words(limit: Limit, n_rows: int) -> str:
             f"{score.name}: no limit. The table may have passed by chance: the released value {score.value:.4g} is close "
             f"to the threshold {score.threshold:.4g} (the noise has the standard deviation {score.noise_sd:.2g})"
         )
-    rows = f", {math.floor(limit.limit * n_rows):,} rows" if CRITERIA[score.kind].counts_rows else ""
+    rows = f" or {math.floor(limit.limit * n_rows):,} rows" if CRITERIA[score.kind].counts_rows else ""
     return (
         f"{score.name}: the exact value is at most {limit.limit:.4g}{rows} (released value {score.value:.4g}, standard "
         f"deviation of its noise {score.noise_sd:.2g}, threshold {score.threshold:.4g})"

@@ -188,7 +188,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def claim(document: ReleaseDocument) -> str:
-    """Return the sentence about the release that is confirmed by a person who signs SIGN.md."""
+    """Return the privacy claim of a release in words. A person who signs SIGN.md confirms this claim."""
     guarantee, domain, person = document.guarantee, document.domain, document.guarantee.person
     epsilon, delta = guarantee.epsilon_exact, guarantee.delta_exact
     if domain.persons is not None:

@@ -87,8 +87,8 @@ def noise(document: ReleaseDocument) -> Check:
         summary = "release.json names no version of OpenDP, which drew the noise of short tables"
         limit = "The noise of short tables may be biased: nobody knows which version of OpenDP drew it."
         return Check(name="noise", found=summary, limits=(limit,))
-    drew = "synthrelease drew all of it" if version is None else f"OpenDP {version} drew the noise of short tables"
-    return Check(name="noise", found=f"{drew}; no known bias")
+    drew = "synthrelease drew all noise" if version is None else f"OpenDP {version} drew the noise of short tables"
+    return Check(name="noise", found=f"{drew}; no bias is known")
 
 
 # Columns, bins and rules of release.json, read by the grammar that wrote them.

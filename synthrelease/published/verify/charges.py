@@ -78,7 +78,8 @@ def charges(document: ReleaseDocument) -> Check:
     problems += [*_domain_problems(document), *_criteria_problems(document), *pieces(document)]
     leaves = sum(1 for _ in document.charges.leaves())
     guarantee = document.guarantee
-    summary = f"{leaves} in all add up to epsilon = {_shown(guarantee.epsilon_exact)}, delta = {_shown(guarantee.delta_exact)}"
+    total = f"epsilon = {_shown(guarantee.epsilon_exact)}, delta = {_shown(guarantee.delta_exact)}"
+    summary = f"the costs of {so_many(leaves, 'mechanism')} add up to {total}"
     return Check(name="privacy charges", found=summary, problems=tuple(problems))
 
 

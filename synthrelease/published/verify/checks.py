@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthrelease.errors import InputError
+from synthrelease.errors import InputError, so_many
 from synthrelease.published.base import (
     CHECKSUMS,
     HELD,
@@ -208,7 +208,7 @@ def checksums(files: Files) -> Check:
     problems += [f"{file}: the checksum of this file is not the checksum in {CHECKSUMS}" for file in changed]
     if not problems and files[CHECKSUMS] != checksum_file(files.of(present)):
         problems = [f"{CHECKSUMS}: this file does not have the layout that synthrelease writes"]
-    return Check(name=name, found=f"{len(present)} files as listed", problems=tuple(problems))
+    return Check(name=name, found=f"{so_many(len(present), 'file')} as listed", problems=tuple(problems))
 
 
 def check_from_elsewhere(path: Path, folders: Sequence[Path], role: str) -> None:
@@ -242,15 +242,16 @@ def signature(files: Files, public_key: Path | None) -> Signature:
     """
     trusted = None if public_key is None else load_public_key(public_key)
     if trusted is None and SIGNATURE not in files and PUBLIC_KEY not in files:
-        summary = "nobody signed, so nothing shows who made the files"
+        summary = "nobody signed the files, so nothing shows who made them"
         return Signature(check=Check(name="signature", found=summary, absent=True), signed_by=None)
     problems = tuple(_signature_problems(files, trusted))
     if problems:
         return Signature(check=Check(name="signature", problems=problems), signed_by=None)
     key = trusted or parse_public_key(files[PUBLIC_KEY])
     signed_by = "" if key is None else fingerprint(key)
-    summary = "by the given key" if trusted else "by the key in the folder. Compare its fingerprint with the publisher's"
-    return Signature(check=Check(name="signature", found=f"{summary}, {signed_by}"), signed_by=signed_by)
+    summary = f"the {'given key' if trusted else 'key in the folder'} signed the files. Its fingerprint is {signed_by}"
+    summary += "" if trusted else ". Compare it with the fingerprint that the publisher announced"
+    return Signature(check=Check(name="signature", found=summary), signed_by=signed_by)
 
 
 def _signature_problems(files: Files, trusted: Ed25519PublicKey | None) -> Iterator[str]:

@@ -210,9 +210,10 @@ def _same_weights(left: CalibrationPart, right: CalibrationPart) -> bool:
 
 def of_series(part: SeriesPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
     """Check the total cost of the listed releases for a person, and compare the list with the given releases."""
-    looked = f"{len(bundle.earlier)} of {len(part.earlier) + (part.corrects is not None)} other releases were checked"
+    others = so_many(len(part.earlier) + (part.corrects is not None), "other release")
+    looked = f"{len(bundle.earlier)} of {others} checked"
     total_epsilon = part.total_epsilon_exact
-    of_all = "a person has no guarantee" if total_epsilon is None else f"a person has epsilon {total_epsilon} in all"
+    of_all = "no guarantee for a person" if total_epsilon is None else f"epsilon {total_epsilon} in total for a person"
     plan = part.years
     promised = "" if plan is None else f"; epsilon {plan.promised_epsilon_exact} promised over {len(plan.epsilons_exact)} years"
     summary = f"{part.name}: {of_all}{promised}; {looked}"
