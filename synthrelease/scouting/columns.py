@@ -179,10 +179,9 @@ class ScoutedColumn:
         return tuple(sorted(edges))
 
     def groups(self, edges: Sequence[Fraction]) -> np.ndarray:
-        """Return the cell to which each finest bin belongs, as an (n_atoms + 2,) array. `edges` are the lower edges of the
-        cells.
+        """Return the (n_finest_bins,) cell that contains each finest bin. `edges` are the lower edges of the cells.
 
-        The last two entries are the cell of strings that are not numbers, and the cell of missing values.
+        The last two finest bins are for strings that are not numbers, and for missing values. Each has a cell of its own.
         """
         places = np.searchsorted(np.array(edges, dtype=float), np.array(self._floats), side="right") - 1
         return np.append(places, [len(edges), len(edges) + 1])

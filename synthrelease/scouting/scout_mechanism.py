@@ -54,7 +54,8 @@ def noisy_tables(
 
     Parameters
     ----------
-    groups : for each column, by its index, an (n_atoms,) array that maps each finest bin of the column to a cell of the table.
+    groups : for each column, by its index, an (n_finest_bins,) array that maps each finest bin of the column to a cell of the
+        table.
     charge : privacy cost of all tables together.
 
     Privacy
@@ -115,15 +116,16 @@ def dependence(
 
     Parameters
     ----------
-    groups : for each column, the (n_atoms,) bins to which the finest bins belong. The joint tables are computed on these bins.
+    groups : for each column, the (n_finest_bins,) wider bins that contain the finest bins. The joint tables are computed on
+        these wider bins.
 
     Privacy
     -------
     The guarantee of `charge`. With m rows, the distance of a pair is the sum of |m c_ab - c_a c_b| over 2 m^2. A replaced
     record moves the joint table by at most 1/m in total variation, and each margin by at most 1/m. So the product of the
-    margins moves by at most 2/m, and the distance of each pair, and their mean, by at most 3/m. In steps of 1 / (2 m^2 P), with
-    P pairs, the sum is a whole number with sensitivity exactly 6 m P. If the file is larger, a uniform subset of rows is drawn,
-    in which at most one record is replaced (theory 1.7, resizing).
+    margins moves by at most 2/m, and the distance of each pair, and their mean, by at most 3/m. In steps of 1 / (2 m^2 P),
+    with P pairs, the sum is a whole number with sensitivity exactly 6 m P. If the file is larger, a uniform subset of rows is
+    drawn, in which at most one record is replaced (theory 1.7, resizing).
     """
     table = uniform_subset(counts, MOST_ROWS, entropy) if counts.total > MOST_ROWS else counts
     rows, weights = table.total, table.counts

@@ -1,6 +1,7 @@
-"""Read, edit and restore the two TOML files of a desk, and run rehearsals of these files in separate processes.
+"""Read, edit and restore the configuration and the acceptance file of a desk, and run rehearsals of them in separate
+processes.
 
-The files are read again for every page. An edit changes single settings and keeps comments and layout.
+Both files are read again for every page. An edit changes single settings and keeps comments and layout.
 """
 
 from __future__ import annotations
@@ -111,13 +112,13 @@ class Refused(SynthreleaseError):
 
 @dataclass(frozen=True, kw_only=True)
 class BothTexts:
-    """The contents of the two files at one moment.
+    """The contents of the configuration and of the acceptance file at one moment.
 
     Attributes
     ----------
     configuration, acceptance : bytes of the two files.
-    others : for each file that the configuration names, its path and the time of its last change. These files are the extended
-        file and codelists.
+    others : for each other file on which pages depend, its path and the time of its last change. These are the extended
+        configuration and the codelists.
     file : the configuration with its inherited tables.
     acceptance_path : path of the acceptance file.
     """
@@ -143,7 +144,9 @@ class BothTexts:
 
 
 class DeskFiles:
-    """The two files that the desk edits. A request makes all of its changes or none, and the last change can be undone."""
+    """The configuration and the acceptance file that the desk edits. A request makes all of its changes or none, and the last
+    change can be undone.
+    """
 
     def __init__(self, path: Path):
         self.path = path
@@ -153,7 +156,7 @@ class DeskFiles:
         self._loaded: tuple[str, ReleaseSpec] | None = None
 
     def texts(self) -> BothTexts:
-        """Return the current contents of the files. Raises SpecError or OSError when the two files cannot be read."""
+        """Return the current contents of both files. Raises SpecError or OSError when a file cannot be read."""
         content = self.path.read_bytes()
         file = read_configuration(self.path, content)
         acceptance_path = beside(file.file_of("acceptance"), str(file.tables.get("acceptance", "")))

@@ -515,7 +515,9 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
 
 
 def _untried(spec: ReleaseSpec) -> list[str]:
-    """Return sentences on changes of the two files since they were drafted or rehearsed, or an empty list if there are none."""
+    """Return sentences on changes of configuration and acceptance file since they were drafted or rehearsed, or an empty list
+    if there are no changes.
+    """
     try:
         state = standing(spec)
     except SpecError as error:

@@ -422,7 +422,7 @@ def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
     this range.
 
     The range is narrower than the bounds if clipping changes a value by at most a thousandth of the standard deviation on
-    average. Otherwise the range is that of the bounds.
+    average. Otherwise the range is from bound to bound.
     """
     spread = _moments(values, counts)[1]
     for share in _TAILS:

@@ -699,7 +699,8 @@ def _near_codes(answers: Answers, largest: float) -> str:
     near = sorted(code for code in codes if largest < float(code) < 1.2 * largest)
     if not near:
         return ""
-    return f"do {listing(near)} mean no answer? If not, delete missing_values, and extend the bounds and the last bin"
+    mean = "does" if len(near) == 1 else "do"
+    return f"{mean} {listing(near)} mean no answer? If not, delete missing_values, and extend the bounds and the last bin"
 
 
 # Dates of a public file. The time of the record becomes a year and a month or week, a date of birth becomes an age in years,

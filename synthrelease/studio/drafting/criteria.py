@@ -436,7 +436,7 @@ def with_threshold(
         passed = "pass" if yardstick.independent <= threshold else "nearly pass"
         return f"{name}: independent columns would {passed} every threshold that fits can meet"
     if draft.about is not None and threshold > MOST_OF_FIGURE * draft.about:
-        return f"{name}: fits meet no threshold below {_shown(threshold)}, too much for a statistic of {_shown(draft.about)}"
+        return f"{name}: fits need a threshold of {_shown(threshold)}, too much for a statistic of {_shown(draft.about)}"
     epsilon = budget(NOISE_SHARE * sensitivity / threshold)
     if epsilon > MOST_EPSILON:
         return f"{name}: with so few rows, its noisy test would need epsilon {float(epsilon):g}"
@@ -502,11 +502,11 @@ class Suggestion:
 
 
 def suggested_of_members(schema: Schema, transformation: Transformation, table: Counts) -> list[Suggestion]:
-    """Return suggested rules for pairs of columns of a member, the second of two linked tables.
+    """Return suggested rules about pairs of columns of a single member, such as a person of a household.
 
     Parameters
     ----------
-    table : counts of the roots with all their members (wide records), in bins.
+    table : counts of wide records, in bins. A wide record is a root, such as a household, with the columns of all its members.
     """
     linked = schema.linked
     if linked is None:

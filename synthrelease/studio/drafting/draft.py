@@ -528,7 +528,9 @@ def _counted(subject: Subject) -> tuple[ReleaseSpec, Counts]:
     spec = loaded(subject, _first_choices(subject, subject.file.n_rows), FIRST)
     rows = rows_of(subject, spec)
     if not rows.total:
-        raise InputError(f"{subject.file.name}: every row has a missing value. A draft needs rows without missing values.")
+        raise InputError(
+            f"{subject.file.name}: every row has a missing value. Leave out columns with many missing values (--leave-out)."
+        )
     return spec, in_first_bins(rows, spec)
 
 

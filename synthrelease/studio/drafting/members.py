@@ -37,7 +37,7 @@ class MembersDraft:
 
     Attributes
     ----------
-    source : place of the public files, as a release reads them.
+    source : paths or URIs of the public files.
     key : name of the column that links members to their root.
     most, least : largest and smallest number of members of a released root.
     order : column that numbers the members of each root, or else the first column of dates. The tuple is empty if there is no

@@ -159,9 +159,9 @@ class AreasDraft:
         return cls(levels=tuple(drafted[source] for source in sources[:-1]), column=column)
 
     def placed(self, columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
-        """Return the columns with the smallest areas in place of the level above, and without the larger areas.
+        """Return the columns of the release: the column of the smallest areas stands for all columns of areas.
 
-        The codelist of the smallest areas determines the larger areas.
+        The larger areas are left out, because the codelist of the smallest areas determines them.
         """
         columns_ = [self.column if column.name == self.chain[-2] else column for column in columns]
         return [column for column in columns_ if column.name not in self.chain[:-1]]

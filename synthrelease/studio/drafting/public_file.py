@@ -72,7 +72,7 @@ class PublicFile:
     Attributes
     ----------
     name : name of the file or table, for messages.
-    source : place of the file or table.
+    source : path or URI of the file or table.
     input : the settings with which the file was read. For a CSV file, these are the delimiter, the encoding and the decimal
         mark that were recognised.
     n_rows : number of rows.
@@ -449,7 +449,7 @@ class PublicBins:
     Attributes
     ----------
     rows : (n_bins,) number of rows in each bin of the first alternative, without the bin of missing values.
-    gaps : the number of rows without a value.
+    gaps : number of rows without a value.
     others : number of rows outside the bounds or categories, which are excluded.
     grouping : errors of the representative values, or None for categories and dates.
     places : (n_places,) possible limits of bins, increasing, or an empty tuple for categories and dates.
