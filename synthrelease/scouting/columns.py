@@ -312,9 +312,7 @@ def scouted_columns(
             "integers must be whole numbers. Nothing was read."
         )
     if len(asked) < 2:
-        raise InputError(
-            f"A scout needs two columns or more, but would count {listing(names) or 'no column'}. Nothing was read."
-        )
+        raise InputError(f"A scout needs at least two columns. It has {listing(names) or 'none'}. Nothing was read.")
     return asked
 
 

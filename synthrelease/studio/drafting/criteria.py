@@ -326,7 +326,7 @@ def _settled(
 
 
 def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
-    """Return the criterion. If its values have a unit, the unit is added to its remark."""
+    """Return the criterion with the unit of its values added to its remark, if there is a unit."""
     criterion = _criterion_of(draft, spec)
     unit = explain(criterion).figure_unit(spec.setting.facts(spec.space[0].transformation))
     below = "; below 0, the criterion is met with a margin" if criterion.best_figure < 0 else ""
@@ -610,7 +610,7 @@ def _best(
 
 
 def _own_values(column: Column, step: float | None) -> int:
-    """Return the number of finest bins of a column whose exact values a criterion uses."""
+    """Return the number of finest bins that a column has if a criterion uses its exact values."""
     if column.bounds is None:
         return len(column.atoms)
     return len(value_grid(column.bounds, whole=column.kind == "integer", step=step).edges) + 1
@@ -731,7 +731,7 @@ def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable
 
 
 def _any_of(column: Column, binning: Binning, wanted_bins: Sequence[int]) -> Iterable[tuple[str, list[int]]]:
-    """Yield conditions for these bins, with the bins of each condition.
+    """Yield conditions that are met in the given bins and in no others, such as `age < 18`, with the bins of each condition.
 
     Bins of numbers have a condition for each run of neighbours. There is no condition if a category cannot be quoted, or if
     there are more than `MOST_NAMED` categories. There is none for groups of categories either, because rules cannot refer to
@@ -754,7 +754,9 @@ def _any_of(column: Column, binning: Binning, wanted_bins: Sequence[int]) -> Ite
 
 
 def _short_lists(texts: Mapping[int, str]) -> list[list[int]]:
-    """Return the keys of texts, divided into lists of at most `MOST_LISTED` characters, or of one text."""
+    """Divide texts into lists of at most `MOST_LISTED` characters, or of one text, and return the keys of the texts in each
+    list.
+    """
     lists: list[list[int]] = []
     characters = 0
     for i, text in texts.items():

@@ -192,13 +192,13 @@ def draft(request: DraftRequest, progress: Progress = lambda doing: None) -> Dra
 def tried_in_steps(subject: Subject) -> Tried:
     """Fit drafts to the public file, one after another, and return the first good one.
 
-    The first draft has the bins that preserve the associations best at the desired epsilon. If it is not good, drafts follow at
-    a larger epsilon, and then with fewer columns. Afterwards columns of rare indicators and the smallest areas are
-    added.
+    The first draft has the bins that preserve the associations best at the desired epsilon. If it is not good, drafts follow
+    at a larger epsilon, and then with fewer columns. Afterwards columns of rare indicators and the smallest areas are added.
 
     A first draft that preserves the promised share is accepted even if no criterion can test its pairs: more epsilon would buy
     only the criterion. If all associations are weak, or the rows are too few to estimate the preserved share, epsilon is not
-    raised. Then a draft is accepted if it is as good as independent columns, even if it preserves no pair.
+    raised. Then a draft is accepted if its loss is small enough (`DraftStanding.errors`), even if no criterion can test its
+    pairs.
 
     Raises
     ------
@@ -524,7 +524,9 @@ def _merged(subject: Subject, narrower: Ground | None) -> tuple[ReleaseSpec, Cou
 
 
 def _counted(subject: Subject) -> tuple[ReleaseSpec, Counts]:
-    """Load the columns, and count the rows of the public file in their drafted bins."""
+    """Load the columns, and count the rows of the public file in their drafted bins. Raises InputError if every row has a
+    missing value.
+    """
     spec = loaded(subject, _first_choices(subject, subject.file.n_rows), FIRST)
     rows = rows_of(subject, spec)
     if not rows.total:
@@ -535,12 +537,12 @@ def _counted(subject: Subject) -> tuple[ReleaseSpec, Counts]:
 
 
 def rows_of(subject: Subject, spec: ReleaseSpec) -> Counts:
-    """Return the counts of the rows of the public file. The file is read as a release would read it."""
+    """Return the counts of the rows of the public file in the finest bins. The file is read as a release would read it."""
     return read_public(subject.file.source, spec.schema, spec.input, spec.raw, spec.unit)
 
 
 def in_first_bins(rows: Counts, spec: ReleaseSpec) -> Counts:
-    """Return the counts merged into the bins of the first configuration."""
+    """Return counts in the finest bins merged into the bins of the first configuration."""
     transformation = spec.space[0].transformation
     return rows.merge(transformation.layout, transformation.maps)
 
@@ -584,7 +586,7 @@ def _both(subject: Subject, spec: ReleaseSpec, narrower: Ground) -> list[tuple[_
 
 
 def _wider_bins(subject: Subject, spec: ReleaseSpec, narrower: Ground) -> list[np.ndarray]:
-    """Return, for every column, the bin of the drafted binning that contains each narrower bin."""
+    """Return, for every column, the index of the drafted bin that contains each narrower bin."""
     return [wider_bin_of_each(*both) for both in _both(subject, spec, narrower)]
 
 
@@ -928,7 +930,14 @@ def in_order_of_use(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def in_fitting_bins(ground: Ground, most: Fraction, above: Fraction = Fraction(0)) -> Tried:
-    """Return the best draft in the first bins or in wider bins, with an epsilon above `above` and at most `most`."""
+    """Fit the two best plans in the first bins or in wider bins, and return the first good draft.
+
+    If neither draft is good, the draft of the best plan is returned.
+
+    Parameters
+    ----------
+    most, above : the epsilon of a plan is at most `most`, and larger than `above`.
+    """
     candidates = in_order_of_use(candidates_of(ground, most, above))
     drafts = list[Tried]()
     for candidate in candidates[:2]:
@@ -1027,7 +1036,7 @@ def what_would_help(whole: Tried) -> str:
 
 
 def _too_many(n_columns: int, whole: Tried) -> str:
-    """Return the reason why a draft of all columns is not good enough, as a sentence."""
+    """Return sentences that say why a draft of all columns is not good enough."""
     reasons, standing, total = list[str](), whole.standing, f"epsilon {float(whole.choices.limit):g} in all"
     if whole.others >= whole.choices.limit:
         reasons.append(

@@ -107,7 +107,7 @@ def settings_text(settings: Mapping[str, object], remarks: Mapping[str, str] | N
 
 
 def column_text(column: ColumnDraft, settings: Mapping[str, object]) -> str:
-    """Return a column in the table [columns], with its question above and its remark behind.
+    """Return the lines of a column in the table [columns], with its question above and its remark behind.
 
     A column with long settings has a line for each setting. Other columns have one line.
     """
@@ -295,8 +295,8 @@ class Draft:
     columns, left_out : drafted columns, and columns that are left out with the reason.
     criteria : the drafted criteria.
     n_rows : number of rows of the public file.
-    n_used : the number of records that a release of the public file would use. The records are roots, or the released rows of
-        persons.
+    n_used : the number of records that a release of the public file would use: its rows or, with a key of persons, the
+        released rows of persons. With linked tables, a record is a root, such as a household.
     source : name of the public file.
     codelists : texts of long codelists, by path relative to the configuration.
     smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
@@ -325,7 +325,7 @@ class Draft:
 
     @property
     def doubtful(self) -> tuple[ColumnDraft, ...]:
-        """The columns whose kind is doubtful, so that the steward must decide."""
+        """The columns with a question to the steward."""
         return tuple(column for column in (*self.columns, *(self.members.columns if self.members else ())) if column.doubt)
 
 
