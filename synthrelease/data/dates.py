@@ -54,12 +54,15 @@ class DateFormat:
 
     def __post_init__(self) -> None:
         if are_exchanged(self.text.split(OR)):
-            raise Unexpected(f"The formats {self.text!r} differ only in the order of day and month, so a date may be ambiguous")
+            raise Unexpected(
+                f"Two of the formats {self.text!r} differ only in the order of day and month, so a date may be ambiguous. "
+                "State only the order that the file uses"
+            )
         for directives in map(_DIRECTIVE.findall, self.text.split(OR)):
             names = ["m" if name == "b" else name for name in directives]
             if unknown := [name for name in directives if name not in _DIGITS]:
-                reason = ": two digits do not determine the century" if unknown[0] == "y" else ""
-                fault = f"The date format {self.text!r} contains %{unknown[0]}{reason}"
+                reason = "two digits do not determine the century" if unknown[0] == "y" else "this directive cannot be used"
+                fault = f"The date format {self.text!r} contains %{unknown[0]}: {reason}"
                 raise Unexpected(f"{fault}. Write the year as %Y, the month as %m or %b, and the day as %d")
             if "Y" not in names or ("d" in names and "m" not in names) or len(set(names)) < len(names):
                 raise Unexpected(

@@ -86,7 +86,9 @@ MOST_TRIES = 100
 
 
 class NotImputed(Exception):
-    """Raised if no released row can fill a gap. The message names the columns. It depends only on the released table."""
+    """Raised if no released row was found that can fill a gap. The message names the columns. It depends only on the released
+    table and on public randomness.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +166,7 @@ def completed(table: Counts, gaps: Gaps, plausibility: Plausibility, generator: 
 
     Raises
     ------
-    NotImputed : if no donor has values for a gap that the rules allow.
+    NotImputed : if no donor of a row with gaps was found whose values the rules allow.
     """
     copies = [[table.rows(column) for column in range(len(gaps.missing))] for _ in range(gaps.copies)]
     starts = np.concatenate([[0], np.cumsum(table.counts)])
@@ -227,7 +229,9 @@ def _drawn(
             copy, block = copy[~allowed], block[~allowed]
     if (donor_cells < 0).any():
         names = ", ".join(table.layout.columns[column] for column in pattern.columns)
-        raise NotImputed(f"some rows lack {names}, and no released row has values of these columns that the rules allow")
+        raise NotImputed(
+            f"some rows lack {names}, and {MOST_TRIES} tries found no released row with values that the rules allow"
+        )
     return donor_cells
 
 

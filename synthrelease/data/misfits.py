@@ -29,9 +29,9 @@ SAME_NUMBER = (
 )
 
 ADVICE = (
-    "This message shows no rows, no values and no number of rows. Its content comes from the private file and is not covered "
-    "by the privacy budget. So do not change bounds, bins or categories because of it. These settings work for "
-    'any file and are the defaults: outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
+    "This message shows no rows, no values and no number of rows. If the file is private, the privacy budget does not cover "
+    "the message. So do not change bounds, bins or categories because of it. With these settings, every file fits: outside = "
+    '"clip", "bin" or "drop", missing = "bin" or "drop".'
 )
 MANY = 10
 """`check` reports a column if more than one row in `MANY` has a value that belongs to no bin. It reports the keys of members if

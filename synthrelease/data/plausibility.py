@@ -315,7 +315,7 @@ class FillerRows:
         if raw.records or raw.counted:
             self._kept = np.flatnonzero(~raw.forbidden(self._digits(np.arange(_TRIED))))
             if not len(self._kept):
-                raise RuleError(f"The rules seem to exclude every row: none of {_TRIED:,} tried rows satisfies them")
+                raise RuleError(f"The rules seem to exclude every row. None of {_TRIED:,} rows that were tried satisfies them")
 
     def first(self, size: int) -> Counts:
         """Return the first `size` rows of the sequence as counts."""

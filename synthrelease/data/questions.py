@@ -125,7 +125,7 @@ def _two_groups(parts: dict[str, str], text: str) -> tuple[str, str]:
     if list(parts)[:2] != [":", "against"] or "by" in parts:
         raise InputError(
             f"{cut(text, 200)!r}: Write a comparison of two groups as 'share CONDITION: CONDITION against CONDITION [where "
-            "CONDITION]'. It cannot have 'by'; ask about one group after the other with 'where'."
+            "CONDITION]'. It cannot have 'by'. Ask about one group at a time, with 'where'."
         )
     first, second = parts[":"], parts["against"]
     if second in ("rest", "the rest"):
@@ -161,7 +161,7 @@ def _parts(rest: str, words: tuple[str, ...], text: str) -> tuple[str, dict[str,
             continue
         parts[word], word, at = at.strip(), token, ""
         if word in parts:
-            raise InputError(f"{cut(text, 200)!r}: The word {word!r} may occur only once.")
+            raise InputError(f"{cut(text, 200)!r}: The word {word!r} may occur only once in a question.")
     parts[word] = at.strip()
     empty = [name for name, part in parts.items() if name and not part]
     if empty:

@@ -258,7 +258,7 @@ class _Parser:
         operator = self._peek()[1]
         if operator not in OPERATORS or self._peek()[0] != "symbol":
             suggestion = "==" if operator == "=" else None
-            raise RuleError(f"one of < <= > >= == != in after {name!r}", self._found(), suggestion)
+            raise RuleError(f"one of < <= > >= == != in is after {name!r}", self._found(), suggestion)
         self.at += 1
         if self.of_records and self._peek()[0] == "word":
             self._check_number(name)
@@ -293,7 +293,10 @@ class _Parser:
     def _check_number(self, name: str) -> None:
         domain = self.columns[name]
         if domain.kind not in ("integer", "real") or domain.bounds is None:
-            raise RuleError(f"Only numeric columns can be compared with columns or counts. {name!r} has the kind {domain.kind}")
+            raise RuleError(
+                f"Only numeric columns with bounds can be compared with columns or counts. {name!r} has the kind "
+                f"{domain.kind}{'' if domain.bounds else ' and no bounds'}"
+            )
 
     def _bounds(self, name: str) -> tuple[float, float]:
         return self.columns[name].bounds or (0, 0)
@@ -306,15 +309,16 @@ class _Parser:
         low, high = bounds[0] - highest - part.more, bounds[1] - lowest - part.more
         signs = [sign for sign, occurs in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if occurs]
         if len({HOLDS[part.operator](sign, 0) for sign in signs}) < 2:
-            shown = f"'{part.operator} {'' if part.other is None else f'{part.other} + '}{part.more:.15g}'"
-            raise RuleError(f"The comparison {shown} is true for all values within the bounds, or for none")
+            left = "count(...)" if isinstance(part, Count) else part.column
+            right = f"{part.more:.15g}" if part.other is None else f"{part.other} + {part.more:.15g}".removesuffix(" + 0")
+            raise RuleError(f"The comparison '{left} {part.operator} {right}' is true for all possible values, or for none")
         return part
 
     def _is_missing(self, name: str) -> Rule:
         negated = self._accept("not")
         self._take("'missing' after 'is'", "word", "missing")
         if not self.columns[name].missing:
-            raise RuleError(f"'is missing' needs a column with missing = 'bin', and {name!r} is not such a column")
+            raise RuleError(f"A condition with 'is missing' needs a column with missing = 'bin'. {name!r} has another setting")
         comparison = Comparison(name, IS_MISSING, "")
         return Not(comparison) if negated else comparison
 

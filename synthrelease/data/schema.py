@@ -94,11 +94,11 @@ def _parse(text: str, whole_numbers: bool) -> list[IntervalBin]:
     numbers = [_number(part, whole_numbers, text) for part in match.groups()]
     if name == "half_open":
         if whole_numbers:
-            raise Unexpected(f"In a column of whole numbers, write the bin {text!r} as 'a-b'")
+            raise Unexpected(f"In a column of whole numbers, write the bin {text!r} with a hyphen, as in '18-24'")
         _increasing(numbers[0], numbers[1], text)
         return [IntervalBin(label=text, lower=numbers[0], upper=numbers[1], number=(numbers[0] + numbers[1]) / 2)]
     if not whole_numbers:
-        raise Unexpected(f"In a column of real numbers, write the bin {text!r} as 'a to b', '<a' or '>=b'")
+        raise Unexpected(f"In a column of real numbers, write the bin {text!r} as in '500 to 1000', '<500' or '>=1000'")
     if name == "single":
         return [_closed(numbers[0], numbers[0])]
     first, last = numbers[0], numbers[1]
@@ -117,7 +117,7 @@ def _parse(text: str, whole_numbers: bool) -> list[IntervalBin]:
 def _open_ended(text: str, sign: str, value: float, whole_numbers: bool) -> IntervalBin:
     """Return the unbounded bin of a label such as "<18" or ">44". Its representative value is the edge in the label."""
     if not whole_numbers and sign in ("<=", ">"):
-        raise Unexpected(f"In a column of real numbers, write the first or last bin as '<a' or '>=b', not as {text!r}")
+        raise Unexpected(f"In a column of real numbers, write the first or last bin as in '<500' or '>=1000', not as {text!r}")
     edge = value + 1 if sign in ("<=", ">") else value
     if sign.startswith("<"):
         return IntervalBin(label=text, lower=-math.inf, upper=edge, number=value)

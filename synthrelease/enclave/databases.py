@@ -144,7 +144,7 @@ NO_TEXT = "synthrelease.no_text"
 specification contains.
 """
 codecs.register_error(NO_TEXT, lambda error: (NO_VALUE, error.end))  # type: ignore[attr-defined]
-_BROKEN = "The table cannot be read to its end."
+_BROKEN = "Reading the table failed before its last row. Try again, or export the table to a Parquet or CSV file."
 
 
 def database_batches(uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:

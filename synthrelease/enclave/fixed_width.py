@@ -127,8 +127,8 @@ def _of_type(record: str, types: Texts, columns: dict[str, Texts], known: list[s
     """
     if not {*types.texts} <= {*known}:
         raise InputError(
-            f"A line has an unknown record type. The position in [input.fixed_width] may contain only the record types "
-            f"{listing(known)}."
+            f"A line has a record type that [input.fixed_width] does not list. It lists only {listing(known)}. Add the missing "
+            "types, or correct the position of the record type."
         )
     rows = np.array([text == record for text in types.texts])[types.codes]
     return {name: Texts(texts=texts.texts, codes=texts.codes[rows]) for name, texts in columns.items()}

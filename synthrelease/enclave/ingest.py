@@ -47,7 +47,9 @@ from synthrelease.sources.source import Source, check_members, unwritten
 ROWS_ALONE = UnitTable()
 """The unit rule for files in which each row is a record."""
 _SEED = 19  # Seed for drawing the rows of persons from public files
-UNFORESEEN = "The file cannot be read. The cause is not shown, because it may contain private values."
+UNFORESEEN = (
+    "The file cannot be read. The cause is not shown, because it may contain private values. Try another format, such as CSV."
+)
 
 
 def ingest(
@@ -167,7 +169,10 @@ def read_public(
     if rows.unread:
         raise InputError("\n  ".join([f"{path}: The public file does not fit the specification.", *rows.unread]) + f"\n{MEND}")
     if not rows.kept.total:
-        raise InputError(f"{path}: The rules, or missing values and outside values, exclude every row of the file.")
+        raise InputError(
+            f"{path}: Every row of the file is excluded, by a rule or because a value is missing or outside the bounds or "
+            "categories."
+        )
     return rows.kept
 
 
@@ -211,9 +216,11 @@ def _read(
     path = tables_in(path, schema, policy)
     check_members(path, asked=schema.linked is not None)
     if schema.linked is not None and (piece is not None or unit.key is not None):
-        raise InputError("[members] excludes a piece of a register and [unit] key, " + TOGETHER)
+        raise InputError(
+            "[members] cannot be combined with a piece of a register ([split]) or with a key in [unit], " + TOGETHER
+        )
     if unit.key is not None and piece is not None:
-        raise InputError("[unit] key excludes a piece of a register, " + TOGETHER)
+        raise InputError("A key in [unit] cannot be combined with a piece of a register ([split]), " + TOGETHER)
     messages = sentences(schema.columns, policy.decimal)  # before any value is read
     if schema.linked is not None:
         counted = count_linked_rows(path, schema, policy)

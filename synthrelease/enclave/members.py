@@ -59,7 +59,10 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
         of_members_file = partial(reading.rows, sources[-1], of_roots=False, of_members=True)
         members = roots if source.members is None else told_of(of_members_file, context)
     if not len(roots.marks) and not len(members.marks):
-        raise InputError(f"No row has a key in column {linked.key!r}, which [members] names as the key.")
+        raise InputError(
+            f"No row has a key in column {linked.key!r}, which [members] names as the key. Check this column of the files, and "
+            "the texts that count as missing keys."
+        )
     one_file = source.members is None
     keys, of_roots, of_members = _numbered(roots.marks, roots.marks[:0] if one_file else members.marks)
     check_number_of_rows(keys)

@@ -153,7 +153,10 @@ def first_rows(
         persons.add(len(has_key), marks[has_key], marks[allowed], order, [column[allowed] for column in bins])
     n_persons = persons.number()
     if not n_persons:
-        raise InputError(f"No row has a key in column {unit.key!r}, which [unit] names as the key of persons.")
+        raise InputError(
+            f"No row has a key in column {unit.key!r}, which [unit] names as the key of persons. Check this column of the "
+            "file, and the texts that count as missing keys."
+        )
     return rule.counted(persons.cells(), n_persons * unit.records)
 
 

@@ -83,7 +83,7 @@ def write_key(path: Path, key: SplitKey) -> None:
     except FileExistsError:
         problem = "The key file exists already. A key is never overwritten, because another ledger may use it"
     except OSError as error:
-        problem = f"Cannot write the key: {str(error.strerror).lower()}"
+        problem = f"Cannot write the key: {(error.strerror or 'unknown error').lower()}"
     if problem:
         raise OutputError(f"{path}: {problem}. Nothing was split.")
 
@@ -96,7 +96,7 @@ def read_key(path: Path) -> SplitKey:
     InputError : if the file does not exist or contains no key, or if other users have permissions for it (not checked on
         Windows).
     """
-    content, problem = "", "There is no such file of a secret key"
+    content, problem = "", "There is no such file. It should contain the secret key of the split"
     try:
         state = path.stat()
         if not stat.S_ISREG(state.st_mode):
@@ -194,7 +194,7 @@ class RecordNumbers:
             if not used[index]:
                 continue
             if key is None:
-                raise InputError(f"column {self._by!r}: Some rows have no record number.")
+                raise InputError(f"column {self._by!r}: Some rows have no record number. Every row needs one.")
             mark = self._key.mark(key[self._as_written])
             piece[index] = 1 + int.from_bytes(mark[:16], "big") % self._of
             marks[index] = np.frombuffer(mark[16:], dtype=np.uint64)
@@ -215,8 +215,8 @@ class RecordNumbers:
             raise InputError("The table has no rows.")
         if len(repeated(np.concatenate(self._marks))):
             raise InputError(
-                f"column {self._by!r}: Some record numbers occur more than once. The numbers 12 and 12.0 are equal. Rows with "
-                "the same number would be one record for the split, and several records for the guarantee."
+                f"column {self._by!r}: Some record numbers occur more than once (12 and 12.0 are equal). Give every row its "
+                "own number. Rows with one number would be one record for the split, and several records for the guarantee."
             )
         return hashlib.sha256(f"record numbers {self.n_rows} {self._sum:064x}".encode()).hexdigest()
 

@@ -47,7 +47,10 @@ def resize(rows: PrivateRows, rule: RowsRule, raw: Plausibility, planned: Sequen
     if rule.way in ("exact", "whole"):
         every = rows.all_of_them()
         if not every.n:  # public, in this way
-            raise InputError("The rules, or missing values and outside values, exclude every row of the file.")
+            raise InputError(
+                "Every row of the file is excluded, by a rule or because a value is missing or outside the bounds or "
+                "categories."
+            )
         return every
     if rule.stated is not None:
         check_stated(rule, rows.n_file)

@@ -56,7 +56,8 @@ def _next(parts: Queue[Any]) -> Any:
     while time.monotonic() < until:
         with suppress(Empty):
             return parts.get(timeout=_TICK)  # wait in steps, because handlers of signals run here
-    return f"The database is too slow: it sent no row of the table or view for {BATCH_SECONDS / 60:g} minutes."
+    late = f"The database is too slow: it sent no row of the table or view for {BATCH_SECONDS / 60:g} minutes"
+    return f"{late}. Export the table to a file."
 
 
 def _work(read: Callable[[Stop], Iterator[Part]], stop: Stop, parts: Queue[Any], problem: str, later: str) -> None:

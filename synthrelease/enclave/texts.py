@@ -196,7 +196,10 @@ Batch = tuple[int, Mapping[str, Texts]]
 
 
 def too_long(name: str) -> InputError:
-    return InputError(f"column {name!r}: A value has more than {LONGEST_TEXT:,} characters.")
+    return InputError(
+        f"column {name!r}: A value has more than {LONGEST_TEXT:,} characters. Shorten the texts of this column in the file, or "
+        "leave the column out of the configuration."
+    )
 
 
 Text = TypeVar("Text")

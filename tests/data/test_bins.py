@@ -164,7 +164,7 @@ def test_an_impossible_range_of_whole_numbers_is_refused(text: str, message: str
         ("18.5-20", "whole numbers, found '18.5-20'"),
         ("<18.5", "whole numbers, found '<18.5'"),
         ("1.5..3.5", "whole numbers, found '1.5..3.5'"),
-        ("10 to 20", "In a column of whole numbers, write the bin '10 to 20' as 'a-b'"),
+        ("10 to 20", "In a column of whole numbers, write the bin '10 to 20' with a hyphen, as in '18-24'"),
         ("0-9 by 1.5", "whole numbers, found '0-9 by 1.5'"),
         ("<10000000000000000", "numbers between -1e15 and 1e15, found '<10000000000000000'"),
     ],
@@ -178,7 +178,7 @@ def test_whole_numbers_are_needed_for_a_column_of_whole_numbers(text: str, messa
     ("text", "message"),
     [
         *(
-            (text, f"column of real numbers, write the bin '{text}' as 'a to b', '<a' or '>=b'")
+            (text, f"column of real numbers, write the bin '{text}' as in '500 to 1000', '<500' or '>=1000'")
             for text in ("18-24", "18", "18..24", "0-9 by 5")
         ),
         ("<=18", "column of real numbers, write the first or last bin as '<a' or '>=b', not as '<=18'"),

@@ -115,7 +115,9 @@ def test_completed_rows_keep_to_the_rules_also_where_the_nearest_donors_do_not()
         assert not rules.forbidden([bins.astype(int) for bins in copy.bins]).any()
         assert set(copy.bins[2][:50].tolist()) == {0}
     only_ones = Counts.of(LAYOUT, [np.array([0, 1]), np.zeros(2, int), np.array([2, 1])], np.array([50, 90]))
-    with pytest.raises(NotImputed, match="some rows lack c2, and no released row has values of these columns"):
+    with pytest.raises(
+        NotImputed, match="some rows lack c2, and 100 tries found no released row with values that the rules allow"
+    ):
         completed(only_ones, gaps, rules, np.random.default_rng(0))
 
 

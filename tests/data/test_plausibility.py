@@ -147,7 +147,7 @@ def test_a_rule_may_ask_whether_a_value_is_missing() -> None:
     assert forbidden[0, 0].all()
     assert not forbidden[0, -1].any()
     assert not forbidden[-1].any()
-    with pytest.raises(RuleError, match="'is missing' needs a column with missing = 'bin', and 'wage' is not such a column"):
+    with pytest.raises(RuleError, match="'is missing' needs a column with missing = 'bin'. 'wage' has another setting"):
         world([("is missing", "wage")])
 
 

@@ -161,11 +161,11 @@ WRONG = {
     "not count(age == 3) > 1": r"The word `not` cannot be before count",
     "count(age == 3 > 1": r"expected '\)'",
     "rent < count(age == 3)": r"count\(...\) must be on the left side of the comparison",
-    "count(age == 3) > 3": r"is true for all values within the bounds, or for none",
+    "count(age == 3) > 3": r"is true for all possible values, or for none",
     "count(age == 3) > town": r"Only numeric columns .*'town' has the kind category",
     "age > first.wage - 1": r"The rule names 'first.wage', which the members and roots do not have",
     "age > first.age * 2": r"a column, an operator or a value",
-    "age > first.age + 4": r"is true for all values within the bounds, or for none",
+    "age > first.age + 4": r"is true for all possible values, or for none",
     "work == first.work": r"Only numeric columns .*'work_2' has the kind category",
 }
 
@@ -193,7 +193,7 @@ def test_what_is_asked_of_a_table_neither_compares_columns_nor_counts() -> None:
             'never = "year > other"',
             r"columns by their bins \('other', 'year'\), so it cannot apply to 'raw' rows\. Set applies_to = \['synthetic'\]",
         ),
-        ('never = "year > face"\napplies_to = ["synthetic"]', "Only numeric columns can be compared"),
+        ('never = "year > face"\napplies_to = ["synthetic"]', "Only numeric columns with bounds can be compared"),
     ],
 )
 def test_rules_for_rows_compare_columns_of_released_rows_alone(rule: str, message: str, tmp_path: Path) -> None:

@@ -295,7 +295,7 @@ def too_many(office: ReleaseRequest) -> dict[str, Any]:
         (of_no_split, BudgetError, "Split the register once with `synthrelease ledger split`. Nothing was spent."),
         (of_another_split, BudgetError, "has a split of the register into 2 pieces, but [split] names 3 pieces. Nothing"),
         (another_key, InputError, "another key would put records into other pieces. Nothing was spent."),
-        (no_key, InputError, "There is no such file of a secret key. Nothing was spent."),
+        (no_key, InputError, "There is no such file. It should contain the secret key of the split. Nothing was spent."),
         (partial(changed, "certificate", "number"), InputError, "The header lacks 'certificate'"),
     ],
 )

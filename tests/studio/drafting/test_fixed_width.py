@@ -160,7 +160,7 @@ def test_of_a_hierarchical_file_one_record_type_may_be_read_alone(tmp_path: Path
         ["SERIAL", "PERNUM", "AGE", "SEX"],
     )
     path.write_text("H00001051\nX0000101\n")
-    with pytest.raises(InputError, match="may contain only the record types 'H', 'P'") as refused:
+    with pytest.raises(InputError, match="It lists only 'H', 'P'") as refused:
         read_public_file(path, "H", positions=positions)
     assert "X" not in str(refused.value).replace("InputError", "")
 

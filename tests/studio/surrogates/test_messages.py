@@ -85,7 +85,7 @@ def test_a_table_with_too_many_combinations_of_bands_is_refused(tmp_path: Path) 
 def test_a_number_of_rows_that_cannot_be_drawn_is_refused(n: int) -> None:
     with pytest.raises(InputError) as caught:
         simulate(FACTS, n)
-    assert str(caught.value) == f"rows: expected a whole number from 1 to 100000000, found {n}."
+    assert str(caught.value) == f"rows: expected a whole number from 1 to 100,000,000, found {n}."
 
 
 def test_a_negative_seed_is_refused() -> None:
