@@ -386,7 +386,7 @@ def test_a_release_by_a_joint_test_says_that_its_figures_did_not_decide() -> Non
     assert "The first round that passed this test was released" in joint
     for text in (
         "released because it met every criterion",
-        "lucky noise are released more often",
+        "favourable noise are released more often",
         "The first round that met all criteria was released",
     ):
         assert text in single
