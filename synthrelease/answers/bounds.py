@@ -108,7 +108,7 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
 
     Parameters
     ----------
-    rows : a lower bound on size . R. Below 1, the group may be empty, so there is no bound.
+    rows : a lower bound on size . R. Below 1, the group may be empty; the result is then the largest number in `figure`.
     """
     largest = float(figure[size > 0].max())
     if rows < _ONE_ROW:
@@ -344,8 +344,8 @@ def bound(
 
     Raises
     ------
-    InputError : if the query cannot be read, divides a bin or matches no row, or if no criterion value of the release gives a
-        bound on errors.
+    InputError : if the query cannot be read or divides a bin, if no released row is in the group of a share or mean, or if no
+        criterion value and no noisy table of the release gives a bound on errors.
 
     Examples
     --------

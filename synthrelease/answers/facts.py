@@ -222,8 +222,8 @@ def build_facts(
 
 
 def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tuple[int, ...]:
-    """Return a lower bound on the number of rows of the file in each group of a column. Only rows with a value of `averaged`
-    are counted. If the column is None, all rows are one group.
+    """Return, for each group of a column, a lower bound on how many of the rows that the release used are in the group.
+    Only rows with a value of `averaged` are counted. If the column is None, all rows are one group.
 
     The bound comes from the table of the column. If the averaged column can have missing values, the bound comes from the
     table of both columns.
@@ -279,6 +279,7 @@ class _Builder:
         self.limits: list[np.ndarray] = []
 
     def facts(self) -> Facts:
+        """Return the collected facts."""
         first = [np.unique(into, return_index=True)[1] for into in self.into]
         return Facts(
             columns=self.names,

@@ -178,8 +178,8 @@ class KeptRows:
         return f"{kept}, {'few' if self.few else f'about {self.number:,}'} (between {low:,} and {high:,}) of its {rows}"
 
 
-# Limits on counts in the original table, from published noisy tables, for all sums of counts together (theory 13.3, measured
-# sums).
+# Limits on counts of the rows that the release used, from published noisy tables, for all sums of counts together (theory 13.3,
+# measured sums).
 #
 # A measured table holds R(cell) + z with independent noise z of a published distribution (`generators.measured_noise`). The
 # error of a sum of k such counts is the sum of k independent noise terms, whose distribution is known (theory 13.5, limits of
@@ -220,7 +220,7 @@ class NumberSum:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeasuredLimits:
-    """All limits from published noisy tables.
+    """All limits that published noisy tables give for the rows that the release used.
 
     Attributes
     ----------
@@ -253,15 +253,15 @@ class MeasuredLimits:
         return cls(release=release, measurements=release.measurements, risk=risk, each=risk / (times * sums), n_sums=sums)
 
     def cells(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the lowest and the highest possible counts in the table of these columns, or None if this table was not
-        measured. The columns are in the given order.
+        """Return the lowest and the highest possible counts of the rows that the release used, in the table of these
+        columns, in the given order. Return None if no noisy table contains the columns.
         """
         limits_of_tables = [self._around(table, *_sub_table(table, names)) for table in self._with(names)]
         return _narrowest(limits_of_tables)
 
     def first_bins(self, name: str) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return limits on the number of rows of the file in the first 1, 2, ... bins of an ordered column, or None if the
-        column was not measured.
+        """Return limits on how many of the rows that the release used are in the first 1, 2, ... bins of an ordered column.
+        Return None if the bins have no order, or if the column was not measured.
         """
         present = _in_order(self.release, name)
         if not present:

@@ -34,7 +34,7 @@ from synthrelease.published.measurements import NOT_ESTIMABLE
 
 MOST_CELLS = 600
 """Largest total number of cells of all listed pairs. Pairs with few cells are listed first. If a single column has more bins
-than this number, only its counts are listed.
+than this number, the shares of its bins are not listed.
 """
 
 MOST_WEIGHTED = 100
@@ -223,7 +223,7 @@ def _asked(
 def _of_column(tables: PublishedTables, column: PublishedColumn, level: float, as_first: bool) -> Iterator[EstimateLine]:
     """Yield the mean and median of a column, if the column has them, and the share and the number of rows of each bin.
 
-    For columns with very many bins, such as areas, only the numbers of rows are listed.
+    If a column has very many bins, such as areas, the shares of its bins are left out.
     """
     source = _source(tables, {column.name})
     yield from _means(tables, column, "", level, as_first)

@@ -330,6 +330,7 @@ def load_public_key(path: Path) -> Ed25519PublicKey:
 
 
 def parse_public_key(content: bytes) -> Ed25519PublicKey | None:
+    """Parse a public key. Return None if the content is not an Ed25519 public key in PEM."""
     serialization = cryptography("hazmat.primitives.serialization")
     try:
         key = serialization.load_pem_public_key(content)
@@ -348,6 +349,7 @@ def is_signed(content: bytes, signature: bytes, key: Ed25519PublicKey) -> bool:
 
 
 def public_pem(key: Ed25519PublicKey) -> bytes:
+    """Encode a public key in PEM."""
     serialization = cryptography("hazmat.primitives.serialization")
     pem: bytes = key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     return pem
@@ -374,6 +376,12 @@ def cryptography(module: str) -> Any:
 
 
 def key_file(path: Path) -> bytes:
+    """Read a key file, at most its first 10,000 bytes.
+
+    Raises
+    ------
+    SigningError : if the file cannot be read.
+    """
     try:
         with path.open("rb") as file:
             return file.read(_MAX_KEY_BYTES)

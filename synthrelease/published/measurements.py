@@ -58,6 +58,7 @@ class RatioPart(Part):
     high: Number | None
 
     def in_words(self) -> str:
+        """Format the ratio with its interval as text, such as "risk ratio 1.2 (1.1 to 1.3)"."""
         if None in (self.estimate, self.low, self.high):
             return f"{self.name} {NOT_ESTIMABLE}"
         between = f"at most {self.high:.3g}" if self.low == 0 else f"{self.low:.3g} to {self.high:.3g}"

@@ -259,14 +259,14 @@ def test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows(
         ("domain", {"margin": 13}, "The right values are the margin 12"),
         ("domain", {"shortfall": "1/100"}, "the shortfall 1/1000"),
         ("domain", {"file_rows": 402}, ". They should be ["),
-        ("domain", {"file_rows": None}, "either the number of rows of the file or the number of rows used must be stated"),
+        ("domain", {"file_rows": None}, "file_rows must be null if rows is 'exact', and a number otherwise"),
         ("domain", {"file_rows": 1}, "rows, but the file has 1"),
         ("domain", {"way": "whole"}, "rows, but the file has"),
         ("domain", {"way": "stated"}, "this charge must exist if, and only if, the number of rows was counted"),
         ("guarantee", {"invariants": []}, ". They should be ["),
-        ("person", {"records": 3}, "of a person with 3 records are"),
-        ("person", {"epsilon_exact": "43/2"}, "of a person with 2 records are"),
-        ("person", {"epsilon_exact": None, "delta_exact": None}, "of a person with 2 records are"),
+        ("person", {"records": 3}, "for a person with 3 records, but release.json states"),
+        ("person", {"epsilon_exact": "43/2"}, "for a person with 2 records, but release.json states"),
+        ("person", {"epsilon_exact": None, "delta_exact": None}, "for a person with 2 records, but release.json states"),
     ],
 )  # fmt: skip
 def test_a_domain_that_does_not_follow_from_the_charges_is_found(

@@ -358,10 +358,12 @@ def answered_text(document: ReleaseDocument) -> str:
 
 
 def generator_text(family: str) -> str:
+    """Return the sentences that describe a family of generators, or an empty string for an unknown family."""
     return GENERATORS[family].words if family in GENERATORS else ""
 
 
 def projection_text(settings: Parameters) -> str:
+    """Return the sentences that describe a projection, or an empty string for an unknown projection."""
     projection = published_projection(settings)
     return "" if projection is None else projection.sentence
 

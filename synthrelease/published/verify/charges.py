@@ -175,7 +175,7 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
             "no guarantee" if loss is None else f"epsilon {loss[0]} and delta {loss[1]}" for loss in (follows, promised)
         )
         of_a_person = f"for a person with {so_many(person.records, 'record')}"
-        yield f"guarantee: {expected} {of_a_person} follows from the charges, but release.json states {stated}"
+        yield f"guarantee: the charges give {expected} {of_a_person}, but release.json states {stated}"
 
 
 def _domain_problems(document: ReleaseDocument) -> Iterator[str]:

@@ -30,7 +30,7 @@ def test_a_charge_that_costs_what_its_rule_gives_is_the_only_one(selection: Sele
     assert problems(right.rule, right.epsilon, selection) == []
     assert "its parts give" in problems(right.rule, right.epsilon - Fraction(1, 10**7), selection)[0]
     for rule in {SELECTION, HIDDEN_ROUNDS, PRICED} - {right.rule}:
-        assert "differ from the round that" in problems(rule, right.epsilon, selection)[0]
+        assert "does not fit its parts or the stated selection" in problems(rule, right.epsilon, selection)[0]
 
 
 def test_twice_a_round_is_no_charge_of_a_loop_that_ends() -> None:
