@@ -65,7 +65,7 @@ def _values(document: ScoutDocument) -> dict[str, Any]:
         "kinds": _KINDS,
         "things": _things(document),
         "promise": _promise(document),
-        "deviation": round(document.deviation),
+        "deviation": f"{round(document.deviation):,}",
         "distance": f"{100 * document.dependence.value:.2g}",
         "distance_deviation": f"{100 * document.dependence_deviation:.1g}",
         "unlisted": [part.name for part in document.columns if part.kind == "texts"],

@@ -184,7 +184,9 @@ def _points(figure: float, steps: Sequence[tuple[float, float]]) -> float:
 
 
 def _evidence(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Iterable[tuple[float, str]]:
-    """Yield the points and reasons. Points above 0 speak for codes, points below 0 for a quantity."""
+    """Yield all evidence whether numbers are codes, as points with a reason. Points above 0 speak for codes, points below 0
+    for a quantity.
+    """
     # the distance of an airport has gaps and tells the airport, as a code does
     if order.tells and len(values) > _FEW and _named_a_quantity(answers) and not PARTS["named"].search(answers.source):
         order = replace(order, of_groups=True)
@@ -493,8 +495,8 @@ def with_kind_doubt(column: ColumnDraft) -> ColumnDraft:
 def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
     """Return the columns with a question for at most three in ten columns, so that the steward reads the questions.
 
-    Questions remain for the columns with the most bins or codes. The question whether a column holds numbers or codes goes
-    first. A question that is not asked becomes part of the column's remark.
+    Questions remain for the columns with the most bins or codes. Questions about numbers or codes are dropped before other
+    questions. A question that is not asked becomes part of the column's remark.
     """
 
     def weight(column: ColumnDraft) -> tuple[bool, int]:
