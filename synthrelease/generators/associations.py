@@ -528,14 +528,14 @@ class Associations:
 
     @cached_property
     def _following(self) -> frozenset[frozenset[int]]:
-        """Return every pair and every triple of columns from a measured table, where columns that are functions of the table's
-        columns count as columns of the table.
+        """Return every pair and every triple of columns of a measured table, after adding the columns that are functions of
+        the table's columns.
         """
         return _small_sets(self._known)
 
     def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
-        """Return two results: whether a factor of the model contains both columns, and the columns that separate them if such
-        factors are ignored.
+        """Return two results: whether a table, sum or rule of the model contains both columns, and the columns that
+        separate the two columns if such tables, sums and rules are ignored.
 
         Those neighbours of the first column that lie on paths to the second column separate the two columns, and so do such
         neighbours of the second. The smaller of these two sets is returned.
@@ -592,7 +592,7 @@ def _small_sets(tables: Iterable[Columns]) -> frozenset[frozenset[int]]:
 
 
 class TiedColumns:
-    """A graph of columns, in which columns of the same factor of a model are neighbours."""
+    """A graph of columns, in which the columns of each table, sum or rule of a model are neighbours."""
 
     def __init__(self, near: dict[int, frozenset[int]]):
         self.near = near

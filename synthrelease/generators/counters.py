@@ -1,10 +1,11 @@
 """Make a model obey rules that count, such as "at most one spouse". For this, additional columns contain running counts.
 
-The rule "at most one spouse" concerns a column of every member at once. A table of all these columns would have too many cells.
-The running count after a member depends only on the previous count and on this member's bins. With an additional column for
-each running count, every table is small, and the rule concerns only the last count. The additional columns are functions of the
-original columns. So a distribution over extended rows determines a distribution over original rows, and it excludes exactly the
-rows that break the rule. No private data are used.
+The rule "at most one spouse" counts parts, one for each member: "member 1 is a spouse", "member 2 is a spouse", and so on.
+So it concerns a column of every member at once, and a table of all these columns would have too many cells. The running
+count after a member depends only on the previous count and on this member's bins. With an additional column for each
+running count, every table is small, and the rule concerns only the last count. The additional columns are functions of the
+original columns. So a distribution over extended rows determines a distribution over original rows, and it excludes exactly
+the rows that break the rule. No private data are used.
 """
 
 from __future__ import annotations
@@ -254,7 +255,7 @@ def _truth_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Truth:
 
 
 def _enough(count: Count, rule: RecordRule) -> int:
-    """Return a count from which on the rule treats all counts alike."""
+    """Return a number so that the rule treats this count and all higher counts alike. Running counts stop at this number."""
     most = count.more + (0.0 if count.other is None else float(np.nanmax(rule.ranges[count.other][1])))
     return max(0, math.ceil(most) if count.operator in ("<", ">=") else math.floor(most) + 1)
 

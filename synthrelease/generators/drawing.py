@@ -106,8 +106,8 @@ def _sum_of_products(sizes: Sequence[int], number: int) -> int:
 
 
 def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
-    """Return a closed-form limit for every K up to `rows`. It follows from Hoeffding's inequality for the omitted rows, or from
-    Serfling's inequality for the drawn rows.
+    """Return a closed-form limit on the differences of `shares` shares, for every K up to `rows`. It follows from
+    Hoeffding's inequality for the omitted rows, or from Serfling's inequality for the drawn rows.
     """
     logarithm = math.log(2 * shares) - math.log(risk)
     left_out = rows - n
@@ -116,7 +116,9 @@ def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
 
 @lru_cache(maxsize=256)
 def one_sided_limit(n: int, rows: int, risk: float) -> float:
-    """Return the smallest t with Pr[X/n - G/K > t] <= risk for every G = 0, ..., K = `rows`, X hypergeometric.
+    """Return a limit on how far a share of the n drawn rows exceeds the share of all K = `rows` rows. It is the smallest t
+    with Pr[X/n - G/K > t] <= risk for every G = 0, ..., K, where G of the K rows satisfy a condition, and X
+    (hypergeometric) of the drawn rows do.
 
     The same limit holds for G/K - X/n. Among the omitted rows, Y = G - X satisfy the condition. Then X K - n G = -(Y K - (K -
     n) G), so the computation uses the drawn or the omitted rows, whichever are fewer. If these are more than `MOST_CANDIDATES`
@@ -139,8 +141,9 @@ def one_sided_limit(n: int, rows: int, risk: float) -> float:
 
 
 def tails(h: np.ndarray, m: int, rows: int, distance: int) -> np.ndarray:
-    """For each h from 1 to m, return the largest Pr[X >= h] over all G with h K - m G > distance. G of the K = `rows` rows
-    satisfy a condition, and X is the number of such rows in a simple random sample of m rows.
+    """For each h from 1 to m, return the largest Pr[X >= h] over all G with h K - m G > distance. Such an event means that
+    the share X/m exceeds the share G/K by more than distance / (m K). G of the K = `rows` rows satisfy a condition, and X
+    is the number of such rows in a simple random sample of m rows.
 
     For a fixed h the probability increases with G, so only the largest possible G is needed. This G is below K. If this G is
     negative, no G leads to the event, and the probability is 0.

@@ -89,7 +89,9 @@ class Network:
         return deltas[0] @ self.weights[0][:-1].T
 
     def sum_of_rows(self, rows: np.ndarray, share: Callable[[np.ndarray], np.ndarray]) -> Weights:
-        """Return, per layer, the sum over rows of the gradient of a row's output, times `share` of the gradient's norm."""
+        """Return, per layer, a weighted sum over rows of the gradient of a row's output. The weight of a row is `share` of
+        the norm of its gradient, such as the factor that clips this norm.
+        """
         passed = self.forward(rows)
         deltas = self.deltas(passed, np.ones_like(passed.output))
         shares = share(self.row_norms(passed, deltas))[:, None]
@@ -179,7 +181,8 @@ class AdversarialGenerator(Generator):
             problem = (
                 f"The table has {layout.n_cells:,} cells. {self.family!r} models all cells at once, at most {CELL_LIMIT:,}"
             )
-            yield Mistake(field="family", text=f"{problem}. The columns with the most bins are {layout.largest()}")
+            text = f"{problem}. Choose wider bins or another family. The columns with the most bins are {layout.largest()}"
+            yield Mistake(field="family", text=text)
 
     def effort(self, layout: Layout) -> float:
         return float(self.steps * (self.batch + self.critic_width + self.generator_width))

@@ -245,7 +245,8 @@ class PATECTGAN(AdversarialGenerator):
         cells = self.teachers * Pairs(layout).cells
         if cells > TABLE_LIMIT:
             problem = f"The teachers need {cells:,} counts for the tables of all pairs of columns. The limit is {TABLE_LIMIT:,}"
-            yield Mistake(field="teachers", text=f"{problem}. The columns with the most bins are {layout.largest()}")
+            text = f"{problem}. Use fewer teachers or wider bins. The columns with the most bins are {layout.largest()}"
+            yield Mistake(field="teachers", text=text)
 
     def charge(self, epsilon: Fraction) -> Charge:
         name = f"PATECTGAN: noisy frequencies, and noisy votes on {self.steps * self.labels} rows (Papernot et al. 2018)"

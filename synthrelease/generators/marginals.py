@@ -93,7 +93,9 @@ class WithRareBins:
         return rows if rows.total == n else rows + self.rest.sample(n - rows.total, generator)
 
     def _like_neighbours(self, sample: Counts, bin_: RareBin, number: int, generator: np.random.Generator) -> Counts:
-        """Return `number` rows in a rare bin. The other columns of these rows are copied from drawn rows."""
+        """Return `number` rows in a rare bin. Their other columns are copied from drawn rows in the nearest bins
+        (`_nearest`).
+        """
         moved = list(sample.bins)
         moved[bin_.column] = np.full(len(sample), bin_.bin, dtype=moved[bin_.column].dtype)
         possible = ~self.plausibility.forbidden(moved)
@@ -106,7 +108,9 @@ class WithRareBins:
         return Counts.empty(sample.layout)
 
     def _nearest(self, bins: np.ndarray, bin_: RareBin) -> Iterator[np.ndarray]:
-        """Yield (n_cells,) masks of the rows in bins at distance 1, 2, ... from this bin, and finally a mask of all rows."""
+        """Yield (n_cells,) masks of the rows in bins at distance 1, 2, ... from this bin, if the bins are ordered, and
+        finally a mask of all rows.
+        """
         ordered = self.ordered[bin_.column] if self.ordered else 0
         if bin_.bin < ordered:
             for steps in range(1, ordered):
@@ -207,8 +211,8 @@ class MarginalsGenerator(MeasuringGenerator):
         return every
 
     def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
-        """Return, for every table, its share of the budget, by the columns of the table in order. The share is 0 for a table
-        that is not measured.
+        """Return the share of the budget of every table. The keys are the columns of the table, in increasing order. The
+        share is 0 for a table that is not measured.
 
         The shares of tables and sums together add up to 1.
         """

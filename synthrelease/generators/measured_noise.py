@@ -225,7 +225,9 @@ _CUBE_ROUNDED_UP = 1e-9
 
 @lru_cache(maxsize=10_000)
 def cube_sd(size: int, scale: Fraction) -> float:
-    """Return the standard deviation of the noise of each of `size` numbers. `scale` is sensitivity / epsilon."""
+    """Return the standard deviation of the noise of each of `size` numbers that share one noise vector. `scale` is
+    sensitivity / epsilon.
+    """
     sums, stop = _power_sums(size + 2, float(scale)), -math.expm1(-1 / float(scale))
     squared = sum(_ways(size, p) * stop ** (size - p) * (sums[p + 2] + stop * sums[p + 1]) for p in range(size + 1))
     return math.sqrt(squared / _all_radii(size, sums, stop) / 3) / stop
@@ -233,7 +235,9 @@ def cube_sd(size: int, scale: Fraction) -> float:
 
 @lru_cache(maxsize=100_000)
 def cube_limit(size: int, scale: Fraction, risk: float) -> int:
-    """Return a t with Pr[|z_i| > t] <= risk, the smallest up to rounding, for 0 < risk < 1."""
+    """Return a t with Pr[|z_i| > t] <= risk, for the noise z_i of one of `size` numbers that share one noise vector. It is
+    the smallest such t, up to rounding. The risk is above 0 and below 1.
+    """
 
     def enough(beyond: int) -> bool:
         return cube_tail(size, float(scale) * (1 + _CUBE_ROUNDED_UP), beyond) * (1 + _CUBE_ROUNDED_UP) <= risk
@@ -249,7 +253,9 @@ def entry_limit(together: int, scale: Fraction, risk: float) -> int:
 
 
 def cube_tail(size: int, scale: float, beyond: int) -> float:
-    """Return Pr[|z_i| > beyond], for `beyond` of at least 0."""
+    """Return Pr[|z_i| > beyond], for the noise z_i of one of `size` numbers that share one noise vector. `beyond` is at
+    least 0.
+    """
     sums, stop = _power_sums(size, scale), -math.expm1(-1 / scale)
     start = (2 * beyond + 1) * stop  # 2k + 1 = 2 beyond + 1 + 2j, j = 1, 2, ...
     tail = sum(_ways(size - 1, p) * start ** (size - 1 - p) * sums[p + 1] for p in range(size))

@@ -65,7 +65,8 @@ class CountingQueries(Generator):
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         if layout.n_cells > CELL_LIMIT:
             problem = f"The table has {layout.n_cells:,} cells. {self.family!r} can use at most {CELL_LIMIT:,} cells"
-            yield Mistake(field="family", text=f"{problem}. The columns with the most bins are {layout.largest()}")
+            text = f"{problem}. Choose wider bins or another family. The columns with the most bins are {layout.largest()}"
+            yield Mistake(field="family", text=text)
 
     def _fit(
         self, private: PrivateCounts, charge: Charge, background: Background, kind: type[PrivateTables], budget: Fraction

@@ -22,7 +22,7 @@ import numpy as np
 from synthrelease.data.layout import Layout
 from synthrelease.data.marginals import with_merged_bins
 from synthrelease.data.schema import STEPS, OwnValue, Transformation
-from synthrelease.errors import Unexpected, closest, listing
+from synthrelease.errors import Unexpected, closest, listing, so_many
 from synthrelease.generators.measured_noise import MOST_NUMBERS
 from synthrelease.settings.base import Mistake
 
@@ -171,8 +171,9 @@ class ScoredSum:
                 continue
             size = layout.sizes[layout.index(factor.column)]
             if not factor.spread and len(factor.scores) != size:
-                problem = f"{factor.column!r} has {size} measured bins, but {len(factor.scores)} scores are written"
-                yield Mistake(field="sums", text=f"{problem}. Write one score for each bin, or two scores with .. between them")
+                problem = f"{factor.column!r} has {so_many(size, 'measured bin')}, but {factor.text!r} has"
+                text = f"{problem} {so_many(len(factor.scores), 'number')}. Write one number for each bin"
+                yield Mistake(field="sums", text=text)
                 return
         if self.own_values_of:
             if not self.ends[0] < self.ends[1]:

@@ -31,7 +31,7 @@ from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.marginals import added_up
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.errors import InputError, RejectedRound, rejecting
+from synthrelease.errors import InputError, RejectedRound, rejecting, so_many
 from synthrelease.generators.base import Background, Generator, Guaranteed
 from synthrelease.generators.bayesian_network import BayesianNetwork
 from synthrelease.generators.junction_tree import JunctionTree, spread
@@ -171,7 +171,7 @@ class AIM(LibraryGenerator):
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         yield from super().mistakes(layout, tied)
         if self.rounds < len(layout.sizes):
-            problem = f"There are {len(layout.sizes)} columns but only {self.rounds} rounds. Each column needs a round"
+            problem = f"There are {len(layout.sizes)} columns but only {so_many(self.rounds, 'round')}. Each column needs one"
             yield Mistake(field="rounds", text=problem)
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:

@@ -301,7 +301,7 @@ _FARTHEST, _NEARLY_NOTHING = 64, Fraction(1, 2**2900)  # Pr[N < -64] is below e^
 @lru_cache(maxsize=1024)
 def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     """Return the smallest epsilon, as a multiple of 1e-9, such that a Gaussian rho gives (epsilon, delta)-DP (theory 9.14,
-    exact Gaussian curve).
+    exact Gaussian curve). For a rho above `LARGEST_RHO`, return the larger epsilon of its Renyi curve.
 
     Raises
     ------
@@ -333,7 +333,8 @@ def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def delta_up(mu: Fraction, epsilon: Fraction) -> Fraction:
-    """Return the delta of a mu-Gaussian mechanism at an epsilon, rounded up by a relative amount of about 1e-30.
+    """Return the delta of a mu-Gaussian mechanism at an epsilon, rounded up by a relative amount of about 1e-30. If the
+    delta is certainly below 2^-2900, return 2^-2900.
 
     The delta is Pr[N < mu / 2 - epsilon / mu] - e^epsilon Pr[N < -mu / 2 - epsilon / mu] for a standard normal N.
     """

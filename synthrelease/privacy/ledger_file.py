@@ -667,7 +667,9 @@ def _check_names(path: Path) -> None:
 
 
 def _is_odd(path: Path) -> bool:
-    """Return whether something other than a regular file has this name. SQLite may delete the file at any time."""
+    """Return whether something other than a regular file has this name. Return False if there is no file, because SQLite
+    may delete its files at any time.
+    """
     try:
         return not stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:

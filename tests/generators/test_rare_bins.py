@@ -224,7 +224,7 @@ def test_what_is_no_list_of_bins_is_refused(text: str, message: str) -> None:
     ("text", "expected", "found"),
     [
         ("d[0 1]", "There is no column 'd'", ""),
-        ("b[0 1]", "'b' has 3 measured bins", "but 2 scores"),
+        ("b[0 1]", "'b' has 3 measured bins", "has 2 numbers"),
         ("a[0 1] + a[1 0]", "All bins of 'a' are named as rare", "one of them must not be rare"),
         ("b[0 0 1] + a[0 1] + a[1 0]", "All bins of 'a' are named as rare", "one of them must not be rare"),
     ],

@@ -110,7 +110,7 @@ def test_products_are_clipped_before_they_become_steps() -> None:
     ("sums", "expected"),
     [
         ("d[0 1]", "There is no column 'd'"),
-        ("b[0 1]", "3 measured bins, but 2 scores"),
+        ("b[0 1]", "3 measured bins, but 'b[0 1]' has 2 numbers. Write one number"),
         ("a[1 1]", "are equal. Write different scores"),
         ("a[0 1]:b[0..0]", "are equal. Write different scores"),
         ("a[0 1] within 2..3", "are equal. Write different scores"),
