@@ -69,7 +69,7 @@ def audit(
         check_free_name(out)
     parts: list[Part] = [chosen.value for chosen in part or ()]
     if release is not None and only:
-        raise InputError("Use --release or --only, not both: --release already says what to check.")
+        raise InputError("Use --release or --only, not both. --release already says what to check.")
     document = None if release is None else document_of(release / "release.json")
     scope = Scope(text=only or "") if document is None else Scope.of(document)
     with progress_bars() as progress:
@@ -82,7 +82,7 @@ def audit(
         _print_noise(document, sound=not result.violations)
     if not result.passed:
         for name in result.violations:
-            err.print(f"The loss exceeds the claim: {name}.", style="red")
+            err.print(f"This result contradicts a claim: {name}.", style="red")
         for name in result.missed:
             err.print(f"The audit missed a known fault: {name}.", style="red")
         raise typer.Exit(CONTRADICTED)
@@ -115,7 +115,7 @@ def _print_sensitivities(result: AuditResult) -> None:
     screen.table(headings, rows, title="Sensitivities")
     triples, files, violations = (sum(getattr(part, name) for part in result.sensitivities) for name in sums[:3])
     checked = f"{triples:,} triples of tables and {files:,} triples of files with excluded rows"
-    screen.print(f"The audit compared {checked}, and found {violations} violations.")
+    screen.print(f"The audit compared {checked}, and found {so_many(violations, 'violation')}.")
     for part in result.sensitivities:
         if part.first:
             screen.print(f"{part.name}: {part.first}.")
@@ -165,8 +165,8 @@ def _print_losses(losses: Sequence[LossFinding]) -> None:
     for because in dict.fromkeys(loss.case.because for loss in honest if loss.case.because):
         screen.print(f"* {because[0].upper()}{because[1:]}.")
     screen.print(
-        f"{len(honest)} cases, {sum(loss.exceeded for loss in honest)} above the claim. Of {len(faulty)} known faults, the "
-        f"audit finds {sum(loss.exceeded for loss in faulty)} above the claim."
+        f"The loss exceeds the claim in {sum(loss.exceeded for loss in honest)} of {so_many(len(honest), 'case')}. The audit "
+        f"finds {sum(loss.exceeded for loss in faulty)} of {so_many(len(faulty), 'known fault')}."
     )
     if not installed():
         screen.print('MST and AIM were not checked, because the extra "smartnoise" is not installed.')

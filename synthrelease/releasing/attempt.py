@@ -152,12 +152,14 @@ def _check_neighbours(prior: Path, document: ReleaseDocument, spec: ReleaseSpec)
     InputError : if the two releases define neighbours differently.
     """
     old = document.guarantee
-    earlier = (old.neighbours, old.unit, old.person.unit, old.person.records, document.domain.persons is not None)
-    expected = (NEIGHBOURS, UNIT, spec.unit.name, spec.unit.records, spec.unit.key is not None)
-    names = ("neighbours", "unit", "record", "records of a person", "key of a person")
+    by_key = {True: "by a key", False: "row by row"}
+    earlier = (old.neighbours, old.unit, old.person.unit, old.person.records, by_key[document.domain.persons is not None])
+    expected = (NEIGHBOURS, UNIT, spec.unit.name, spec.unit.records, by_key[spec.unit.key is not None])
+    names = ("the definition of neighbours", "the unit", "the name of a record", "the number of records of a person")
+    names += ("the way to identify persons",)
     for name, is_, was in zip(names, expected, earlier, strict=True):
         if is_ != was:
-            raise InputError(f"{prior}: {name} is {was} in this prior and {is_} in the new release. They must be the same.")
+            raise InputError(f"{prior}: {name} is {was} in this prior, and {is_} in the new release. Both must be the same.")
 
 
 def _atoms(prior: Path, old: PublishedColumn, column: Column, binnings: list[Binning]) -> np.ndarray:

@@ -91,7 +91,7 @@ def test_a_release_that_is_not_of_this_series_is_refused(work: Path, tmp_path: P
 
 def test_other_neighbours_are_refused(work: Path) -> None:
     for table, named in (("[unit]\nrecords_per_person = 3", "records of a person"), ('[unit]\nname = "toss"', "record")):
-        with pytest.raises(InputError, match=f"{named} is .* in this prior .* They must be the same"):
+        with pytest.raises(InputError, match=f"{named} is .* in this prior, .* Both must be the same"):
             read_priors(spec_of(work, {"[budget]": f"{table}\n\n[budget]"}))
 
 

@@ -36,7 +36,8 @@ class Scope:
     Attributes
     ----------
     text : a text that the family or name of a case, or the name of an enumeration, must contain, in small or capital letters.
-    generators, enumerated : the names of the generators, and the kinds of enumerations, or None for all of them.
+    generators, enumerated : the names of the generators whose losses are computed, and the kinds of enumerations. None
+        means all.
     """
 
     text: str = ""
@@ -60,7 +61,7 @@ class Scope:
         return cls(generators=frozenset({generator}), enumerated=frozenset(kinds))
 
     def named(self, *texts: str) -> bool:
-        """Return whether at least one of these names contains the text of the scope."""
+        """Return whether one of these names contains the text of the scope."""
         return self.text.lower() in " ".join(texts).lower()
 
     def has_generator(self, name: str) -> bool:
@@ -77,7 +78,9 @@ class Scope:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditResult:
-    """The results of all enumerations and computations. Parts that were not requested are empty."""
+    """The results of an audit: the sensitivities, the distributions of the selection, and the privacy losses. A part that
+    was not requested is empty.
+    """
 
     sensitivities: tuple[Enumeration, ...] = ()
     laws: tuple[LawCheck, ...] = ()
@@ -85,7 +88,7 @@ class AuditResult:
 
     @property
     def violations(self) -> list[str]:
-        """Return a sentence for each result that contradicts a claim."""
+        """Return a description of each result that contradicts a claim, such as "sensitivity: conditional mean, 2 x 3"."""
         names = [f"sensitivity: {part.name}" for part in self.sensitivities if not part.sound]
         names += [f"selection: {law.claim}, {_repeated(law)}" for law in self.laws if law.exceeded]
         losses = [loss for loss in self.losses if loss.exceeded and not loss.case.faulty]
@@ -94,8 +97,8 @@ class AuditResult:
 
     @property
     def missed(self) -> list[str]:
-        """Return the known faults that were not found. An audit that misses a known fault would also miss the same fault in the
-        real mechanism.
+        """Return a description of each known fault that was not found. An audit that misses a known fault would also miss
+        the same fault in the real mechanism.
         """
         return [str(loss.case) for loss in self.losses if loss.case.faulty and not loss.exceeded]
 
@@ -177,7 +180,9 @@ bound that is claimed to be tight.
 """
 
 LAW_SIZES = ((40, 2), (24, 3))
-"""Sizes of the finite rounds: (number of parts into which probabilities are divided, number of outputs)."""
+"""Sizes of the rounds whose distributions are enumerated: N, where probabilities are multiples of 1/N, and the number of
+outputs.
+"""
 
 
 def run_audit(
@@ -197,7 +202,7 @@ def run_audit(
 
     Raises
     ------
-    InputError : if the requested parts have no enumeration and no loss in the scope.
+    InputError : if the scope leaves nothing to audit in the requested parts.
     """
     # enumerate: every tiny table, every neighbour
     sensitivities = _sensitivities(scope, most_records, jobs, progress) if "sensitivity" in parts else []
@@ -209,7 +214,10 @@ def run_audit(
 
     result = AuditResult(sensitivities=tuple(sensitivities), laws=tuple(laws), losses=tuple(audit_losses(losses, progress)))
     if result == AuditResult():
-        raise InputError(f"--only {scope.text}: no case and no enumeration has this text in its name.")
+        nothing = "there is nothing to audit in the chosen parts. Choose other parts (--part)"
+        if scope.text:
+            nothing = "no case and no enumeration has this text in its name"
+        raise InputError(f"{f'--only {scope.text}' if scope.text else '--release'}: {nothing}.")
     return result
 
 

@@ -56,11 +56,11 @@ def check_kind(kind: type[Any], name: str = "package:name") -> tuple[str, ...]:
     Parameters
     ----------
     kind : a subclass of `OutsideCriterion` or `OutsideGenerator`.
-    name : the name of the class in the two files.
+    name : the name of the class in the configuration and the acceptance file.
 
     Returns
     -------
-    The problems, each as a sentence, with the first tables that show the problem. The list is empty if no problem was found.
+    The problems, each as a text with the first tables that show the problem. Empty if no problem was found.
     """
     check = _criterion_problems if issubclass(kind, OutsideCriterion) else _generator_problems
     return tuple(check(kind, name))
@@ -81,8 +81,8 @@ def _criterion_problems(kind: type[OutsideCriterion], name: str) -> Iterator[str
 
 
 def _moved_too_far(criterion: OutsideCriterion, world: World) -> Iterator[str]:
-    """Yield a sentence about neighbouring tables whose values differ by more than the claimed sensitivity, or about a value
-    that is not a finite number.
+    """Yield a text for each synthetic table with which two neighbouring tables have values that differ by more than the
+    claimed sensitivity. Stop at a value that is not a finite number.
     """
     setting = world.setting(criterion)
     for n in RECORDS:
@@ -93,13 +93,14 @@ def _moved_too_far(criterion: OutsideCriterion, world: World) -> Iterator[str]:
             query = criterion.query(n, world.candidate(synthetic), setting, Fitted())
             figures = np.array([query.figure(table) for table in counts])
             if len(missing := np.flatnonzero(~np.isfinite(figures))):
-                yield f"the value of {world.in_words(tables[missing[0]])} beside {world.in_words(synthetic)} is not finite"
+                private, released = world.in_words(tables[missing[0]]), world.in_words(synthetic)
+                yield f"the value for {private} with the synthetic table {released} is not finite"
                 return
             moves = np.abs(figures[first] - figures[second])
             worst = int(moves.argmax()) if len(moves) else 0
             if len(moves) and moves[worst] > query.sensitivity * (1 + 1e-9):
                 yield (
-                    f"beside {world.in_words(synthetic)} the value is {figures[first[worst]]:g} for "
+                    f"with the synthetic table {world.in_words(synthetic)}, the value is {figures[first[worst]]:g} for "
                     f"{world.in_words(tables[first[worst]])} and {figures[second[worst]]:g} for "
                     f"{world.in_words(tables[second[worst]])}. One replaced record changes the value by {moves[worst]:g}, but "
                     f"the class claims at most {query.sensitivity:g}"

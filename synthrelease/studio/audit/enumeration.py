@@ -71,6 +71,9 @@ class Enumeration:
 
     Attributes
     ----------
+    name, kind : the name of the enumeration, and the kind of the criterion or measurement.
+    tight : whether some triple is claimed to reach the bound.
+    most_records, cells : the largest number of records of a table, and the number of cells of the world.
     figures : number of pairs (R, S) whose value was computed, by the code and exactly.
     triples : number of triples of two neighbouring tables (in either order) and S.
     files : number of triples of two neighbouring files with excluded or unused rows (in either order) and S.
@@ -81,7 +84,7 @@ class Enumeration:
         differs from the second implementation. The second counts the pairs of files whose tables do not follow the resizing
         theorem.
     largest : the largest change as an exact share of the bound.
-    first : the first tables that show a violation or disagreement, in words, or an empty string if there are none.
+    first : a description of the first tables that show a violation or disagreement. Empty if there are none.
     """
 
     name: str
@@ -108,7 +111,9 @@ class Enumeration:
 
     @property
     def sound(self) -> bool:
-        """Return whether there is no violation, no disagreement, and no bound that is wrongly claimed to be attained."""
+        """Return whether nothing contradicts the claim: no violation, no disagreement, and the bound is attained if it is
+        claimed to be.
+        """
         return not self.violations and not self.disagreements and (self.largest == 1 or not self.tight)
 
 
@@ -122,7 +127,7 @@ def neighbour_pairs(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def enumerate_sweep(sweep: Sweep, most_records: int) -> Enumeration:
-    """Enumerate a sweep for tables of 1, 2, ... `most_records` records. The tables are made from files of `most_records`
+    """Enumerate all triples of a sweep for tables of 1, 2, ... `most_records` records, made from files of `most_records`
     rows.
     """
     most_records = min(most_records, sweep.most or most_records)
@@ -180,12 +185,15 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
 def _in_words(
     world: World, synthetic: Table, codes: Sequence[Table], places: Sequence[int], recorded: Recorded, exact: ExactFigures
 ) -> str:
-    """Describe the values of private tables for a synthetic table, and the sensitivity. The correct values are in brackets."""
+    """Describe the values of private tables for a synthetic table, and the sensitivity, each with the number by the second
+    formula.
+    """
     figures = [
-        f"{world.in_words(codes[place])} has the value {recorded.values[place]:g} ({exact.values[place]:g})" for place in places
+        f"{world.in_words(codes[place])} has the value {recorded.values[place]:g} (second formula: {exact.values[place]:g})"
+        for place in places
     ]
-    sensitivity = f"the sensitivity is {recorded.sensitivity:g} ({float(exact.bound) * exact.unit:g})"
-    return f"beside {world.in_words(synthetic)}, {', '.join([*figures, sensitivity])} (by the second formula, audit/exact.py)"
+    sensitivity = f"the sensitivity is {recorded.sensitivity:g} (second formula: {float(exact.bound) * exact.unit:g})"
+    return f"for the synthetic table {world.in_words(synthetic)}, {', '.join([*figures, sensitivity])} (audit/exact.py)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,7 +209,9 @@ class Recorded:
 
 
 class CodeFigures:
-    """Scores private tables with a criterion or the joint test of several criteria, and records the values without noise."""
+    """Runs the code of a criterion, or of the joint test of several criteria, on private tables of a sweep, and records the
+    values to which it would add noise.
+    """
 
     def __init__(self, sweep: Sweep, world: World):
         self.world, self.sweep, self.criterion, self.entropy = world, sweep, sweep.criteria[-1], Recording()
@@ -215,8 +225,8 @@ class CodeFigures:
         self.fitted = Fitted(regressions=regressions)
 
     def behind_the_door(self, table: Sequence[int]) -> PrivateCounts:
-        """Return a guarded table, as rounds use it. The intermediate results of a criterion for the table are kept for the next
-        synthetic table.
+        """Return a table as guarded counts, which the rounds of a release use. A criterion keeps its intermediate results
+        for such a table, so they are computed once for all synthetic tables.
         """
         return self.world.private(table, (), self.entropy).on(self.world.transformation)
 
@@ -335,8 +345,8 @@ def enumerate_numbers(most_records: int) -> Enumeration:
 
 
 def _counted(world: World, rows: Rows, n_file: int) -> tuple[int, Fraction]:
-    """Return the integer that gets noise, and the sensitivity for which the noise is drawn. If the number gets no noise, return
-    the published number and 0.
+    """Return the number of rows that gets noise, and the sensitivity for which the noise is drawn. If the number gets no
+    noise, return the published number and 0.
     """
     recorder = Recording()
     raw = Plausibility(layout=world.layout, masks=())

@@ -45,15 +45,19 @@ _LOWEST = -(2**30)  # The slack of a candidate that fails with every private tab
 _MISSING = -(10**6)  # The code for a missing value of a column
 
 Row = Mapping[str, int | None]
-"""The values of a row by column; A missing value is None."""
+"""The values of a row by column. A missing value is None."""
 
 
 @dataclass(frozen=True)
 class ExactFigures:
-    """The exact values of all tables for one synthetic table: numerators, (n_tables,) int64, over one denominator.
+    """The exact values of all private tables for one synthetic table.
 
-    `bound` is the sensitivity that theory 3, acceptance criteria, proves, as a fraction. Values and bound are multiples of
-    `unit`, which may be irrational (a standard deviation). `void` means that every private table fails, whatever the value is.
+    Attributes
+    ----------
+    numerators, denominator : (n_tables,) int64 numerators, and their common denominator.
+    bound : the sensitivity that theory 3, acceptance criteria, proves.
+    unit : the unit of values and bound, which may be irrational (a standard deviation).
+    void : whether every private table fails, whatever the value is.
     """
 
     numerators: np.ndarray
@@ -78,7 +82,7 @@ class RowCounts:
     ----------
     columns : for each column by name, (n_rows,) the bin of every distinct row. The differences of two columns are such columns,
         too. A missing value is `_MISSING`.
-    made : (n_cells, n_rows) number of times that a record in each cell has each distinct row.
+    made : (n_cells, n_rows) how often a record in each cell has each distinct row.
     """
 
     world: World
@@ -87,7 +91,7 @@ class RowCounts:
 
     @property
     def most(self) -> int:
-        """Return the largest number of rows of a record."""
+        """Return the largest number of rows that one record has."""
         return int(self.made.sum(axis=1).max())
 
     def numbers(self, name: str) -> np.ndarray:
@@ -118,7 +122,9 @@ class RowCounts:
 
 @lru_cache(maxsize=8)
 def rows_of(world: World, of: str | None) -> RowCounts:
-    """Return the rows of the records. If `of` is given, return the rows of the members of the records instead."""
+    """Return the distinct rows that the records of a world can have. If `of` is None, each record is one row. Otherwise,
+    `of` says which rows the members give (`rows_of_root`).
+    """
     if of is None:
         bins = np.stack(np.unravel_index(np.arange(world.layout.n_cells), world.layout.sizes))
         columns = {}
@@ -139,7 +145,9 @@ def rows_of(world: World, of: str | None) -> RowCounts:
 
 
 def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
-    """Yield the rows of the members of a root."""
+    """Yield the rows that the members of a root give: with "members", one row for each member; with "others", each further
+    member beside the first; otherwise each ordered pair of members.
+    """
     root, members = root_of(world, cell)
     if of == "members":
         yield from ({**root, **member} for member in members)
@@ -179,8 +187,8 @@ def _beside(root: Row, member: Row, other: Row, whose: str) -> Row:
 
 
 def absolute(criterion: AbsoluteMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return max |q(R) - q(S)| / n over the cells of all tables of at most `largest` columns; bound 1/n (theory 3.1, absolute
-    marginal error).
+    """Return max |r - s| / n over the cells of all compared sub-tables, with r and s the counts of a cell; bound 1/n
+    (theory 3.1, absolute marginal error).
     """
     n = max(1, int(synthetic.sum()))
     worst = np.max([differences.max(axis=1) for differences in _sub_tables(criterion, rows, tables, synthetic)], axis=0)
@@ -458,7 +466,7 @@ def logistic(criterion: LogisticRegression, rows: RowCounts, tables: np.ndarray,
 
 
 def _points(rows: RowCounts, valued: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """Return, for every distinct row, the feature, the target, and 1 if the row has both or 0 if not."""
+    """Yield, for every distinct row, the feature, the target, and 1 if the row has both values, otherwise 0."""
     return zip(rows.numbers("a").tolist(), rows.numbers("b").tolist(), valued.tolist(), strict=True)
 
 

@@ -1,4 +1,10 @@
-"""Compute the privacy loss of all noisy answers of a generator for two neighbouring tables, from their exact distributions."""
+"""Compute the privacy loss of a generator for two neighbouring tables: the loss of all its noisy answers, from their exact
+distributions.
+
+A mechanism asks its source of entropy questions: to add noise to values, or to choose among candidates. Each question gets an
+answer. A conversation is one run of a mechanism with its questions and answers. A case is a generator with two neighbouring
+tables (left and right) and the loss that it claims.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +119,7 @@ Mechanism = Callable[[tuple[int, ...], SystemEntropy], Any]
 
 @dataclass(frozen=True, kw_only=True)
 class AskedDraw:
-    """A random draw that a mechanism requests from its source of entropy.
+    """A question of a mechanism to its source of entropy: the request for one random draw.
 
     Attributes
     ----------
@@ -221,7 +227,7 @@ class Conversation:
 
 
 def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...], *, pure: bool, key: int) -> Conversation:
-    """Return one conversation of a mechanism with two neighbouring tables.
+    """Run a mechanism on two neighbouring tables with the same answers, and return the losses of the answers.
 
     Parameters
     ----------
@@ -257,6 +263,7 @@ def _heard(mechanism: Mechanism, table: tuple[int, ...], replayed: ReplayedEntro
 
 
 def _difference(left_entropy: ReplayedEntropy, right_entropy: ReplayedEntropy, made_left: Any, made_right: Any) -> str:
+    """Describe a difference between the runs on the two tables besides the answers, or return an empty string."""
     for question, counterpart in zip_longest(left_entropy.questions, right_entropy.questions):
         if (question and question.law) != (counterpart and counterpart.law):
             return f"it requests {question and question.law} on one table and {counterpart and counterpart.law} on the other"
@@ -266,8 +273,8 @@ def _difference(left_entropy: ReplayedEntropy, right_entropy: ReplayedEntropy, m
 
 
 def _worst(question: AskedDraw, counterpart: AskedDraw) -> float:
-    """Return the log probability ratio, left over right, of the worst answer: the choice with the largest ratio, or noise of
-    zero.
+    """Return the loss of the worst answer: the logarithm of the ratio of its probabilities, left over right. The worst
+    answer is the choice with the largest ratio, or noise of zero on the left table.
     """
     kind, law = question.law[0], question.law[2]
     if question.is_choice:
@@ -435,7 +442,14 @@ def case_of_fit(
     name: str,
     charge: Charge | None = None,
 ) -> LossCase:
-    """Return the case of a whole fit, whose result is rows drawn from its model."""
+    """Return the case in which a generator is fitted, and rows are drawn from its model.
+
+    Parameters
+    ----------
+    highs : the columns of the tables with their highest whole number.
+    left, right : the cells of the records of the two tables.
+    factor : ratio of the spent epsilon or mu to the claim.
+    """
     charge = charge or generator.charge(EPSILON if generator.guarantee == "pure" else RHO)
     claim = charge.epsilon if charge.pure else charge.curve().rho
     spent = (
@@ -613,8 +627,8 @@ def _libraries(factor: Fraction) -> Iterator[LossCase]:
 
 
 def faulty_losses() -> Iterator[LossCase]:
-    """Yield known faults, which the audit must find. They are every case with twice its epsilon or mu, and mechanisms with a
-    fault.
+    """Yield cases with a known fault, which the audit must find: every case with twice its epsilon or mu, and mechanisms
+    with a planted fault.
     """
     for case in loss_cases(Fraction(2)):
         yield replace(case, name=f"{case.name}, half of the noise", faulty=True, conversations=3)
@@ -668,13 +682,13 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class LossFinding:
-    """The losses that the conversations of one case show, with their standard error.
+    """The privacy loss that was found for one case.
 
     Attributes
     ----------
     noise, choices : the losses of noisy values, and of private choices. A loss is the epsilon of the conversation with the
         largest loss, or the mean rho.
-    error : standard error of a mean.
+    error : standard error of the mean loss, or 0 for a pure generator.
     leak : differences between the two tables besides the answers.
     """
 
@@ -691,7 +705,7 @@ class LossFinding:
 
     @property
     def claimed(self) -> float:
-        """Return the claim: epsilon, or the mu of rho."""
+        """Return the claimed loss: epsilon, or the mu that corresponds to rho."""
         return self._stated(float(self.case.claim))
 
     @property
@@ -712,7 +726,7 @@ class LossFinding:
 
 
 def audit_losses(cases: Sequence[LossCase], progress: Progress = lambda phase, done, total: None) -> list[LossFinding]:
-    """Return the result of every case, after the number of conversations that the case states."""
+    """Compute the loss of every case."""
     findings = []
     for done, case in enumerate(cases):
         findings.append(_finding(case))

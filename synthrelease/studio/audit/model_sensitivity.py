@@ -86,7 +86,7 @@ class MeasuredModel:
 
 
 def enumerate_models(most_records: int, wanted: Callable[[str, str], bool] = lambda kind, name: True) -> Iterator[Enumeration]:
-    """Return the enumerations of all measurements, over every pair of neighbours in worlds of at most eight cells.
+    """Yield the enumerations of all measurements, over every pair of neighbours in worlds of at most eight cells.
 
     Parameters
     ----------
@@ -173,8 +173,8 @@ def _score(world: World, codes: tuple[int, ...]) -> np.ndarray:
 
 
 def _networks(n_columns: int) -> list[list[tuple[tuple[int, ...], int]]]:
-    """Return every network over the columns. The networks have every order of the columns, and every choice of parents among
-    the earlier columns.
+    """Return every Bayesian network over the columns: every order of the columns, with every choice of parents among the
+    earlier columns. A network is a list of pairs (parents, column).
     """
     networks = []
     for order in permutations(range(n_columns)):
@@ -195,8 +195,8 @@ def _tables(world: World, network: list[tuple[tuple[int, ...], int]], codes: tup
 
 
 def _answers(world: World, generator: Marginals, codes: tuple[int, ...]) -> np.ndarray:
-    """Return all noisy tables and sums at epsilon 1, each divided by the scale of its noise. The l1 change is then the total
-    loss.
+    """Return all tables and sums to which noise is added at epsilon 1, each divided by the scale of its noise and
+    multiplied by `_WHOLE`. The l1 change between neighbours is then the total loss.
     """
     charge, recorder = generator.charge(Fraction(1)), Recording()
     generator.measure(world.private(codes, [charge], recorder), charge)
@@ -242,7 +242,7 @@ def _frequencies(world: World, codes: tuple[int, ...]) -> np.ndarray:
 
 
 def _named_models(world: World, words: str) -> Iterator[MeasuredModel]:
-    """Yield each sum that a mean or a regression needs, as a separate measurement. The shares of the rows in all groups are one
+    """Yield each sum that a mean or a regression needs as a separate measurement, and the shares of all groups as one
     measurement.
     """
     numbers = {column.name: column.atoms.known_numbers for column in world.schema.columns}

@@ -10,7 +10,7 @@ is compared with the claim:
 - for gamma above 0, and for a hidden number of rounds with finitely many values, the claim is the cost that `privacy.selection`
   charges for this distribution of the number of rounds (theory 2b.1, price).
 
-tests/test_selection_law.py compares this distribution with the code of `selection.select`, path by path.
+tests/studio/audit/test_selection_law.py compares this distribution with the code of `selection.select`, path by path.
 """
 
 from __future__ import annotations
@@ -49,8 +49,13 @@ HIDDEN = tuple(
 
 @dataclass(frozen=True, kw_only=True)
 class LoopLaw:
-    """The distribution of the output of the selection within some number of rounds. It has the probability of each output, of
-    "nothing" by the stop coin, and of continuing after the last round.
+    """The distribution of the result of a search after some number of rounds.
+
+    Attributes
+    ----------
+    outputs : the probability of each output.
+    nothing : the probability that the search ended with "nothing".
+    undecided : the probability that the search has not ended after the last round.
     """
 
     outputs: tuple[Fraction, ...]
@@ -59,11 +64,11 @@ class LoopLaw:
 
 
 def loop_law(accepted: Sequence[Fraction], stop_probability: Fraction, rounds: int | None) -> LoopLaw:
-    """Return the distribution of the output, for independent rounds that give each output with these probabilities and are
-    rejected otherwise.
+    """Return the distribution of the result of a search with a stop coin.
 
     Parameters
     ----------
+    accepted : the probability that a round gives each output. Otherwise the round is rejected.
     rounds : largest number of rounds, or None for no limit, for which acceptance or the stop coin must have a positive
         probability.
     """
@@ -125,11 +130,16 @@ class FinitePairs:
 
 @dataclass(frozen=True, kw_only=True)
 class LawCheck:
-    """The result for one e^eps1 and one rule for repeating rounds: the largest ratio of two distributions over all pairs, and
-    the claim.
+    """The result for one e^eps1 and one rule for repeating rounds.
 
-    `allowed` is e^claim, a fraction; `exceeded` counts the groups of pairs above the claim. `rounds` is the distribution of a
-    hidden number of rounds. With `rounds`, there is no stop probability.
+    Attributes
+    ----------
+    ratio : e^eps1 of a round.
+    stop_probability, rounds : the stop probability, or the distribution of a hidden number of rounds. The other one is None.
+    claim : the claimed bound, "2 eps1" or "price".
+    allowed : e^claim.
+    largest : the largest ratio of the probabilities of a result, over all pairs of rounds.
+    pairs, exceeded : the number of pairs of rounds, and the number of groups of pairs above the claim.
     """
 
     ratio: Fraction

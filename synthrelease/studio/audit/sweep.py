@@ -1,4 +1,6 @@
-"""Define sweeps: a criterion in a tiny world in which every table and every neighbour can be enumerated."""
+"""Define sweeps: a criterion in a tiny world (`tiny`), a made-up schema in which every table and every neighbour can be
+enumerated.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ Table = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """One criterion over one tiny world.
+    """An enumeration to run: one criterion over one tiny world.
 
     Attributes
     ----------
@@ -44,7 +46,7 @@ class Sweep:
     criteria : the last criterion is enumerated and may refer to the earlier criteria. With `joint`, the least slack of all
         criteria is enumerated.
     fitted : the private regression line, for a criterion that uses one. It is public when the criterion is scored.
-    tight : whether at least one triple is claimed to attain the bound.
+    tight : whether at least one triple of tables (`enumeration`) is claimed to reach the bound on the sensitivity.
     attained : number of records in the tables of such a triple.
     linked : as for the `World`.
     most : the largest number of records in a table, for a world that is larger than usual.
@@ -108,7 +110,7 @@ class Sweep:
 
 @dataclass(frozen=True, kw_only=True)
 class Households:
-    """A world of roots with at most `most` members, described by its columns.
+    """A world of linked tables: roots, such as households, with at least `least` and at most `most` members, such as persons.
 
     Attributes
     ----------
@@ -153,7 +155,9 @@ def criterion(kind: str, **fields: object) -> Criterion:
 
 
 def recoded(judged: Criterion, world: World) -> Criterion:
-    """Return a criterion over codes, translated to other numbers: the ends of its range, and the bins that it names."""
+    """Return a criterion that was stated for the numbers 0, 1, ..., translated to the numbers of a world: the ends of its
+    range, and the bins that it names.
+    """
     column = str(getattr(judged, "column", getattr(judged, "target", "b")))
     coding, settings = world.coding(column), judged.model_dump(exclude_unset=True)
     for name in {"bins", "positive"} & settings.keys():

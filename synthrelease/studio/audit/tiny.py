@@ -1,4 +1,8 @@
-"""Define tiny made-up worlds, and enumerate all their tables and neighbours, and files with excluded rows."""
+"""Define tiny made-up worlds, and enumerate all their tables and neighbours, and files with excluded rows.
+
+A world is a schema with few cells. A cell, one combination of bins, has a number, its code. A table of records is given by the
+codes of its records.
+"""
 
 from __future__ import annotations
 
@@ -56,13 +60,13 @@ class Coding:
         return self.lowest + self.step * code + self.step // 2
 
     def labels(self, text: str) -> list[str]:
-        """Return the labels of the bins with the codes of a text such as "1-2" or "1"."""
+        """Return the labels of bins. The text gives their codes, such as "1-2" or "1"."""
         if self.categories:
             return [str(self.number(code)) for code in codes_of(text)]
         return [_interval(self._ends(code, code), "-" if self.lowest >= 0 else " to ") for code in codes_of(text)]
 
     def bins(self, texts: Sequence[str]) -> Bins:
-        """Return bins in the notation of a configuration, each with the codes of a text."""
+        """Return bins in the notation of a configuration. Each text gives the codes of one bin, such as "1-2"."""
         if self.categories:
             return {" or ".join(self.labels(text)): self.labels(text) for text in texts}
         return [_interval(self._ends(codes_of(text)[0], codes_of(text)[-1]), " - ") for text in texts]
@@ -106,7 +110,7 @@ def _category_column(name: str, high: int, coding: Coding, groups: Bins | None, 
 
 
 def behind_a_door(counts: Counts, charges: Sequence[Charge], entropy: SystemEntropy = SYSTEM) -> PrivateCounts:
-    """Return made-up records as guarded counts, like those of a private table."""
+    """Return made-up records as guarded counts, in the type of a private table."""
     return PrivateCounts(counts, Meter(charges), entropy)
 
 
@@ -119,7 +123,7 @@ class World:
     Parameters
     ----------
     groups : groups of the bins of columns, by their codes: {"b": ["0", "1-2"]}.
-    linked : how columns belong to a root and its members; then only cells of such roots are used.
+    linked : for linked tables, how columns belong to a root and its members. Only the cells of possible roots are used.
     coding : the numbers of the bins, in all columns but the number of members.
     """
 
@@ -143,9 +147,10 @@ class World:
         self.groups = {name: group_binning(self.schema[name], groups) for name, groups in bins.items()}
 
     def coding(self, name: str) -> Coding:
-        """Return the whole numbers that the codes 0, 1, ... of a column stand for. These are the numbers of the world, with two
-        exceptions. The number of members counts from 0. The bins of a difference "a - b" are one step wide and centred on
-        multiples of the step.
+        """Return the whole numbers that the codes 0, 1, ... of a column stand for.
+
+        These are the numbers of the world, with two exceptions. The number of members counts from 0. The bins of a
+        difference "a - b" are one step wide and centred on multiples of the step.
         """
         if self.linked is not None and name == self.linked.size:
             return FROM_0
@@ -196,7 +201,7 @@ class World:
         return Counts(self.layout, np.array(codes, dtype=np.int64))
 
     def private(self, codes: Sequence[int], charges: Sequence[Charge], entropy: SystemEntropy = SYSTEM) -> PrivateCounts:
-        """Return a table of made-up records as guarded counts, like those of a private table."""
+        """Return a table of made-up records as guarded counts, in the type of a private table."""
         return behind_a_door(self.counts(codes), charges, entropy)
 
     def rows(self, codes: Sequence[int], n_file: int, entropy: SystemEntropy) -> PrivateRows:
@@ -216,13 +221,13 @@ class World:
         return np.array([np.bincount(table, minlength=self.layout.n_cells) for table in tables])
 
     def in_words(self, table: Sequence[int]) -> str:
-        """Return the records of a table, each with the labels of its bins."""
+        """Return the records of a table in words, such as "[0 1, 1 2]": for each record, the labels of its bins."""
         labels = [binning.labels for binning in self.transformation.binnings]
         records = (np.unravel_index(cell, self.layout.sizes) for cell in table)
         return "[" + ", ".join(" ".join(of[int(bin_)] for of, bin_ in zip(labels, bins, strict=True)) for bins in records) + "]"
 
     def all_tables(self, n: int) -> list[tuple[int, ...]]:
-        """Return every multiset of n cells."""
+        """Return every table of n records: every multiset of n cells."""
         return list(combinations_with_replacement(self.cells, n))
 
     def neighbours(self, table: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
@@ -273,12 +278,19 @@ class Decided(SystemEntropy):
 
 @dataclass(frozen=True, kw_only=True)
 class FilePair:
-    """Two files that share N - 1 rows. A last row that the rules exclude is None."""
+    """Two neighbouring files of N rows, which share N - 1 rows and differ in the last.
+
+    Attributes
+    ----------
+    shared : the shared rows that the rules do not exclude.
+    lasts : the last row of each file. None if the rules exclude it.
+    """
 
     shared: Rows
     lasts: tuple[int, int | None]
 
     def kept(self, side: int) -> Rows:
+        """Return the rows of one file (0 or 1) that the rules do not exclude."""
         last = self.lasts[side]
         return self.shared if last is None else tuple(sorted((*self.shared, last)))
 
@@ -292,7 +304,7 @@ def file_pairs(n_cells: int, n_file: int) -> Iterator[FilePair]:
 
 
 def program_law(world: World, rows: Rows, size: int, n_file: int) -> Law:
-    """Compute the distribution of the table that the program uses, over all possible draws.
+    """Return the distribution of the resized table of `size` rows that the program uses, over all its possible draws.
 
     The generator of noisy marginals adds noise to this table when it measures all columns together.
     """
@@ -356,6 +368,7 @@ def _sorted(*rows: int) -> Rows:
 
 
 def marginal(coupled: Coupling, side: int) -> Law:
+    """Return the distribution of one of the two tables (0 or 1) of a coupling."""
     law: dict[Rows, Fraction] = {}
     for tables, probability in coupled.items():
         law[tables[side]] = law.get(tables[side], Fraction(0)) + probability
@@ -383,12 +396,16 @@ class ResizedPairs:
 
     @classmethod
     def none(cls) -> ResizedPairs:
-        """Return no files: excluded rows are enumerated over other cells, and the proof does not depend on the cells."""
+        """Return a result without files, for a world in which excluded rows are not enumerated. Other worlds cover them,
+        because the proof does not depend on the cells.
+        """
         nothing = np.zeros((0, 2), dtype=np.int64)
         return cls(files=0, coupled=0, contradictions=0, apart=nothing, of_file=nothing[:, 0])
 
     def touched(self, first: np.ndarray, second: np.ndarray) -> int:
-        """Return the number of pairs of files with at least one of these pairs of tables, (k,), in any order."""
+        """Return the number of pairs of files that lead to at least one of these pairs of tables. The pairs are (first[i],
+        second[i]), in any order.
+        """
         if not len(first):
             return 0
         pairs = {(min(pair), max(pair)) for pair in zip(first.tolist(), second.tolist(), strict=True)}

@@ -29,7 +29,7 @@ def test_a_sound_audit_ends_with_0_and_writes_every_figure(tmp_path: Path) -> No
     out = tmp_path / "audit.json"
     result = run("audit", *FAST, "--out", out)
     assert result.returncode == 0
-    assert "1 cases, 0 above the claim. Of 1 known faults, the audit finds 1 above the claim." in words(result.stdout)
+    assert "The loss exceeds the claim in 0 of 1 case. The audit finds 1 of 1 known fault." in words(result.stdout)
     assert "Nothing contradicts a claim." in words(result.stdout)
     document = json.loads(out.read_text())
     assert (document["passed"], document["violations"], document["missed_faults"]) == (True, [], [])
@@ -39,7 +39,7 @@ def test_losses_stand_beside_their_claims(tmp_path: Path) -> None:
     out = tmp_path / "audit.json"
     result = run("audit", "--part", "losses", "--only", "mwem", "--out", out)
     assert result.returncode == 0
-    assert "1 cases, 0 above the claim. Of 1 known faults, the audit finds 1 above the claim." in words(result.stdout)
+    assert "The loss exceeds the claim in 0 of 1 case. The audit finds 1 of 1 known fault." in words(result.stdout)
     assert "MST and AIM were not checked" not in words(result.stdout)
     right, wrong = json.loads(out.read_text())["losses"]
     assert right["share"] == pytest.approx(1, abs=0.01)
@@ -54,7 +54,7 @@ def test_losses_above_a_claim_end_with_5_and_a_library_that_is_missing_is_said(m
     monkeypatch.setattr(audit_module, "loss_cases", lambda: faults)
     result = run("audit", "--part", "losses", "--only", "adaptive, the last measurement")
     assert result.returncode == 5
-    assert "The loss exceeds the claim: adaptive, the last measurement of the columns without noise: the results" in words(
+    assert "This result contradicts a claim: adaptive, the last measurement of the columns without noise: the results" in words(
         result.stderr
     )
     assert "MST and AIM were not checked, because the extra" in words(result.stdout)
