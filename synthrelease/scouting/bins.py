@@ -37,8 +37,8 @@ FEW_NUMBERS, TAIL = 1 / 5, 0.02
 share in the smallest outermost bin.
 """
 FEW_BINS = 3
-"""If a 0 is frequent, the other numbers get up to three bins if the noise allows it, even if these bins have fewer rows than a
-usual bin.
+"""If 0 is frequent, the other numbers get up to this number of bins, even if these bins have fewer rows than a usual bin.
+There are fewer bins if the noise does not allow them.
 """
 NOISE_OF_BIN, NOISE_OF_CODE, FEW_CODES, RARE_CODE, SURE = 5, 3, 12, 0.01, 2.33
 """Five limits for bins. The smallest count of a bin and of a code, in standard deviations of the noise. The number of codes up
@@ -119,8 +119,9 @@ def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, ro
 
 def _periods(counts: Mapping[str, int], deviation: float) -> dict[str, str]:
     """Return the period (ISO week, month, quarter or year) to which each day belongs, from the first to the last counted day.
-    The result is empty if each day keeps its own bin, if at most half of the strings are days, or if the days are too far
-    apart.
+
+    The result is empty if each day keeps its own bin. It is also empty if at most half of the strings are days, or if the days
+    are more than ten years apart.
     """
     days = {text: day for text in counts if (day := DateFormat(ISO).read(text)) and text == day.isoformat()}
     first, last = min(days.values(), default=date.min), max(days.values(), default=date.min)
@@ -147,9 +148,9 @@ def number_bins(
 ) -> ScoutedBins:
     """Return the bins of a numeric column.
 
-    A bin has round limits and about an eighth of the rows. If a fifth of the rows with a number other than a frequent 0 is less
-    than that, a bin has about this fifth, but at least 4% of all rows. The outermost bins have fewer rows. If 0 is frequent, it
-    has a bin of its own; so do codes such as 9999. A bin begins at each of the `limits` in the codebook.
+    A bin has round limits and about an eighth of the rows. If few rows have a number other than a frequent 0, a bin has a
+    fifth of these rows, but at least 4% of all rows. The outermost bins have fewer rows. If 0 is frequent, it has a bin of its
+    own; so do codes such as 9999. A bin begins at each of the `limits` in the codebook.
 
     Parameters
     ----------

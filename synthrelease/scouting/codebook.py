@@ -235,9 +235,9 @@ def _position(variable: Element) -> Position | None:
 def _variable(variable: Element) -> CodebookEntry:
     """Return the entry for a DDI variable.
 
-    A numeric variable is treated as a column of numbers if most of its codes have the code itself as label, or if it has no
-    codes and is declared continuous. Serial numbers and identifiers are often declared continuous as well, so their entries do
-    not state a kind.
+    A numeric variable counts as a column of numbers if the labels of most codes are the codes themselves. A numeric variable
+    without codes counts as one if it is declared continuous. Serial numbers and identifiers are often declared continuous as
+    well, so their entries do not state a kind.
     """
     codes = [(category.findtext("catValu", "").strip(), category) for category in variable.findall("catgry")]
     labels = {code: _line(category.findtext("labl") or code) for code, category in codes if code}

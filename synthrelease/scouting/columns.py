@@ -159,9 +159,8 @@ class ScoutedColumn:
     def second_look(self, counts: Sequence[int], deviation: float) -> tuple[Fraction, ...]:
         """Return the lower edges of the cells of the second table.
 
-        A cell that contains a tenth of the numbers, for example, is divided into at most 5 steps, and a cell with all numbers
-        into at most 50. There are fewer steps if the noise would hide the count of a step. Zeros are not counted as numbers
-        here.
+        A cell with all numbers is divided into at most 50 steps, and a cell with a tenth of the numbers into at most 5. There
+        are fewer steps if the noise would hide the count of a step. Zeros are not counted as numbers here.
 
         Parameters
         ----------

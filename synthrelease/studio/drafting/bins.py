@@ -104,11 +104,10 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool, ages: bo
 
 
 def _is_cut(values: np.ndarray, counts: np.ndarray, inside: np.ndarray, outside: float) -> bool:
-    """Return whether whole numbers stop inside an outermost bin because a rule limits them. For example, the ages of adults
-    begin at 18.
+    """Return whether whole numbers stop inside an outermost bin because a rule limits them, as the ages of adults begin at 18.
 
-    The outermost number is then at least half as frequent as the other numbers of the bin, and the numbers beyond it would be
-    at least half of the bin.
+    Two conditions must hold. The outermost number has at least half as many rows as the mean number of the bin. And at least
+    half of the bin would be beyond the outermost number.
 
     Parameters
     ----------
@@ -373,8 +372,8 @@ def bin_numbers(
 ) -> dict[str, float]:
     """Return the representative values of the bins, by label, for bins whose value differs from the default of the bin.
 
-    The representative value is the rounded mean of the rows in the bin. If the bin has no rows, or if the mean is within a
-    twentieth of a standard deviation of the middle of the bin, the value is this middle. It is limited to the bounds.
+    The representative value is the rounded mean of the rows in the bin, limited to the bounds. It is the middle of the bin if
+    the bin has no rows, or if the mean is less than a twentieth of a standard deviation away.
     """
     numbers = {}
     for interval in bins:

@@ -46,9 +46,9 @@ def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnD
 
     Returns
     -------
-    draft : the draft of the column. None if there are few enough codes for separate bins, if the codebook has labels for the
-        codes, or if the codes have no first characters in common or more than 100 different ones. Also None if the frequent
-        codes have at least 80% of the rows.
+    draft : the draft of the column. None if there are few enough codes for separate bins, or if the codebook has labels for
+        them. Also None if the codes form no groups by first characters, or more than 100. Also None if the frequent codes have
+        at least 80% of the rows.
     """
     texts = answers.texts
     if not are_too_many(texts) or (texts.keys() & answers.entry.labels.keys() and not answers.named_by):

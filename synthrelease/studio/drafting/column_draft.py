@@ -172,8 +172,9 @@ class ColumnDraft:
     kind : "integer", "real", "code" or "category".
     remark : a remark for the steward.
     description : description from the codebook.
-    part, minus, format, minus_format : for a date, the part that is used, the column of the date that is subtracted, the
-        format, and the format of the subtracted date if it differs.
+    part, minus : for a date, the part that is used, such as "month", and the name of the column of the date that is
+        subtracted.
+    format, minus_format : the format of the date, and the format of the subtracted date if it differs.
     bins, facts : the bins of a column of numbers, and the settings for criteria with the numbers of this column, or None for
         other columns.
     codes : for each string of a column of codes or categories, the label and the frequency of the string.

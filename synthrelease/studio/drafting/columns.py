@@ -585,8 +585,7 @@ _NEAR_1, _AT_1 = 0.02, 0.002
 
 
 def _like_a_weight(answers: Answers) -> str:
-    """Return why a column looks like a design weight although its name does not say so, or an empty string if the column does
-    not look like a design weight.
+    """Return why the numbers of a column look like design weights, whatever its name, or an empty string if they do not.
 
     A design weight is recognised by a mean of 1, or by repeated fractions that add up to a whole number, the size of a
     population.
@@ -895,8 +894,8 @@ def _time_of_record(dates: Sequence[DateColumn]) -> DateColumn:
 def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
     """Return the column of dates of birth, or None if there is no such column.
 
-    Dates of birth precede another date in at least 95% of the rows, by ten years in the median, or by three years if the name
-    of the column says birth.
+    Dates of birth precede another date in at least 95% of the rows. The median distance is at least ten years, or three years
+    if the name of the column says birth.
     """
     for column in sorted(dates, key=lambda column: column.median) if len(dates) > 1 else ():
         later = _time_of_record([later for later in dates if later is not column])

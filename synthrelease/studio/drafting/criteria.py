@@ -530,8 +530,10 @@ def suggested_rules(
     steps: Mapping[str, float | None] | None = None,
     counted: Lattice | None = None,
 ) -> list[Suggestion]:
-    """Return suggested rules for pairs of columns, the pairs with the most expected rows first. A rule is suggested if at least
-    1% of the rows would break it by chance, and if a model can contain it together with the other rules.
+    """Return suggested rules for pairs of columns, the rules that chance would break most often first.
+
+    A rule is suggested if no public row breaks it, although independent columns would break it in at least 1% of the rows. The
+    rules must also fit into one model.
 
     Parameters
     ----------
@@ -556,8 +558,9 @@ def _comparing(
     """Return rules that compare two columns of numbers, such as `wage > total`, the rules that chance would break most often
     first.
 
-    A pair of columns is a candidate if no row is in a cell in which every number of the first column is above every number of
-    the second, although independent columns would have many such rows. Then the exact numbers of all rows decide.
+    The cells are examined in which every number of the first column is above every number of the second. A pair is a candidate
+    if these cells have no row, although independent columns would have many rows there. Then the exact numbers of all rows
+    decide.
     """
     plain = [column.name not in without and not (column.part or column.minus or column.counts) for column in schema.columns]
     numeric = [i for i, is_plain in enumerate(plain) if is_plain and binnings[i].lower]
@@ -654,8 +657,8 @@ def _about_gaps(
     """Yield rules about missing values, such as `age < 18 and wage is not missing` for a question that only adults were asked.
 
     For each column with missing values, the rules refer to the column that explains most of the missing values. Columns
-    without missing values are preferred. If several columns are missing in the same rows, one rule joins each of them to the
-    column with the fewest bins, and only this column has other rules.
+    without missing values are preferred. Several columns may be missing in the same rows. Then one rule joins each of them to
+    the column with the fewest bins, and only this column has other rules.
     """
     columns = [i for i, name in enumerate(schema.names) if name not in without]
     with_gaps = [i for i in columns if binnings[i].missing is not None]

@@ -171,12 +171,13 @@ def _check_free(paths: Iterable[Path]) -> None:
 @on_public_data()
 @warm_starts()
 def draft(request: DraftRequest, progress: Progress = lambda doing: None) -> Draft:
-    """Return the draft of a release from a **public** file. If there are too many columns, `chosen_columns` chooses among them.
+    """Return the draft of a release from a **public** file. If there are too many columns, `chosen_columns` chooses among
+    them.
 
     Raises
     ------
-    InputError : when the name is invalid, when `unit` names no column, when a file cannot be read or lacks a requested column,
-        when fewer than two columns can be released, or when no draft is better than independent columns.
+    InputError : when the request is invalid, when a file cannot be read or lacks a requested column, or when fewer than two
+        columns can be released. Also when no draft is better than independent columns.
     """
     subject = read_subject(request, Voice(progress))
     try:
@@ -242,8 +243,8 @@ def every_way(best: Tried) -> list[Raced]:
 
 
 def without_delta(subject: Subject, best: Tried, plans: Sequence[Raced]) -> Tried | None:
-    """Return a draft with delta 0 that costs no more epsilon and preserves as much as the given draft with delta, or None if
-    there is no such draft.
+    """Return a draft with delta 0 that can replace the given draft with delta: it costs no more epsilon and preserves as much.
+    Return None if there is no such draft.
 
     With a smaller epsilon, a draft with delta 0 may preserve less, as any cheaper plan may.
     """
@@ -558,8 +559,8 @@ def some_rows(table: Counts) -> Counts:
 def _held_out(
     subject: Subject, spec: ReleaseSpec, some: Counts, table: Counts, pairs: Sequence[Pair], narrower: Ground | None
 ) -> tuple[HeldOut, str, str]:
-    """Return the rows of the trials in two halves, the name of the column in which the released rows of persons differ most
-    from all rows, and a sentence about this column.
+    """Return the rows of the trials in two halves. Also return the name of the column in which the released rows of persons
+    differ most from all rows, and a sentence about this column.
 
     For columns in wider bins, the halves are compared in the narrower bins. Without a key of persons, the name and the
     sentence are empty.

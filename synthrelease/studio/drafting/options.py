@@ -58,7 +58,7 @@ def nested_columns(
     """Return questions, by the name of a column, whether its values are areas that contain the values of another column.
 
     An example is a column of regions beside a column of municipalities. The question is asked if the other column has too many
-    codes or words for separate bins, and each code or word occurs with only one value of the first column.
+    values for separate bins, and each of them occurs with only one value of the first column.
     """
     questions: dict[str, str] = {}
     groups = [source for source, column in drafted.items() if isinstance(column, ColumnDraft) and _may_be_level(column)]

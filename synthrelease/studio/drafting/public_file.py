@@ -671,8 +671,8 @@ def one_to_one(
 ) -> tuple[dict[str, Answers], list[LeftOut], dict[str, str]]:
     """Find groups of columns that determine each other in every row of the public file, such as a code and its label.
 
-    Return three values: the columns with only one column of each group, the columns that are left out with the reason, and
-    questions to the steward by the name of a column.
+    Return the columns with only one column of each group, and the columns that are left out with the reason. Also return
+    questions to the steward, by the name of a column.
 
     If one column holds codes and another column holds their labels, the codes are kept and get the labels. In all other
     groups, the first column is kept.
@@ -738,8 +738,8 @@ def _codelists(
 
 
 def _code_and_text(group: Sequence[str], answers: Mapping[str, Answers]) -> tuple[str, str]:
-    """Return the name of the column of a group that stays, and the name of the column with its labels, or an empty second name
-    if no column has labels.
+    """Return two names: the column of a group that stays, and the column that holds its labels. The second name is empty if no
+    column has labels.
     """
 
     def length(source: str) -> float:
@@ -814,8 +814,8 @@ class Order:
         near 0 if the order has a meaning, and about 1 if the order has none. Each other column counts by the variance that the
         values explain. None if no column counts.
     witnesses : the number of columns that count in `unlike`.
-    of_groups : whether the values of this column and of another column of numbers nearly determine each other without a common
-        order, as the sizes and the numbers of schools do. Then similar neighbours are no evidence that the order has a
+    of_groups : whether this column and another column of numbers nearly determine each other, but have no common order.
+        Examples are the sizes and the numbers of schools. Then similar neighbours are no evidence that the order has a
         meaning.
     tells : name of a column that has one value for each value of this column, but in no order; otherwise empty.
     part_of : name of a column whose digits begin or end with the digits of this column, or the reverse; otherwise empty.
