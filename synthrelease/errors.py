@@ -34,14 +34,14 @@ MAX_PROBLEMS = 30
 
 
 def mistake(text: str, found: str | None = None) -> str:
-    """Return an error message without a full stop at the end. Long texts are cut, in the middle if there is no `found`: such
-    a text may begin with a long value and end with the reason.
+    """Return an error message without a full stop at the end. Long texts are shortened. Sentences are shortened in the middle,
+    because they may begin with a long value and end with the reason.
 
     Parameters
     ----------
-    text : one or more sentences that describe the mistake. If `found` is given, a noun phrase for the expected value, such as
-        "a number of at least 0".
-    found : the wrong value, as text. The message is then "expected ..., found ...".
+    text : sentences that describe the mistake or, if `found` is given, a noun phrase for the expected value, such as "a number
+        of at least 0".
+    found : the wrong value, as text, or None. With a value, the message is "expected ..., found ...".
 
     Examples
     --------
@@ -58,8 +58,8 @@ def mistake(text: str, found: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake in a specification. It consists of the file, the TOML path, the error message (see `mistake`) and a suggested
-    name, if there is one."""
+    """One mistake in a specification: the file, the TOML path (such as `columns.age.bounds`), the error message (see `mistake`)
+    and the name that the user probably meant, if there is one."""
 
     file: str
     path: str
@@ -71,7 +71,7 @@ class Problem:
 
     @property
     def sentence(self) -> str:
-        """Return the message as a sentence, without the file and the path."""
+        """Return the message with a capital letter and a full stop, without the file and the path."""
         return _ended(f"{self.message[0].upper()}{self.message[1:]}")
 
 
@@ -93,7 +93,7 @@ class Unexpected(ValueError):
     ----------
     text, found : the parameters of `mistake`, which formats the message.
     suggestion : the name that the user probably meant.
-    place : the path of the wrong part within the checked value. It is empty if the whole value is wrong.
+    place : the TOML path of the wrong part within the checked value, or "" if the whole value is wrong.
     """
 
     def __init__(self, text: str, found: str | None = None, suggestion: str | None = None, *, place: str = ""):
@@ -101,12 +101,13 @@ class Unexpected(ValueError):
         super().__init__(f"{place}: {self.message}" if place else self.message)
 
     def about(self, value: str) -> str:
-        """Return the error message for the given value. Subclasses may include the value in the message."""
+        """Return the error message for the checked value. This class ignores the value; `UnexpectedValue` quotes it."""
         return self.message
 
 
 class UnexpectedValue(Unexpected):
-    """A mistake that concerns the whole checked value. The caller adds the value to the message with `about`."""
+    """A mistake that concerns the whole checked value, such as "expected a number above 0". The caller calls `about` to get the
+    message with the value that was found."""
 
     def __init__(self, expected: str):
         super().__init__(f"expected {expected}")
@@ -117,8 +118,8 @@ class UnexpectedValue(Unexpected):
 
 
 def of_another_format(found: int, reads: Sequence[int], writer: str = "") -> Unexpected:
-    """Return the error for a document whose format this version cannot read. The message says which version of the program can
-    read the document.
+    """Return the error for a document in a format that this version cannot read. The message says which version of the program
+    can read the document.
 
     Parameters
     ----------
@@ -153,21 +154,21 @@ class SpecError(SynthreleaseError):
 
 
 class InputError(SynthreleaseError):
-    """The private file does not have the format that the specification requires. The message contains column names and row
-    numbers, but no values."""
+    """An input cannot be used: a file that cannot be read or does not fit the specification, an option of a command, or a
+    question. The message about a private file contains column names and row numbers, but no values."""
 
 
 class OutputError(SynthreleaseError):
-    """The program cannot write to the output folder, or the folder already exists."""
+    """The program cannot write a file or folder, or the output already exists."""
 
 
 class ResourceError(SynthreleaseError):
-    """The run needs more resources than this machine has. This error is raised before any budget is spent."""
+    """The run needs more memory than this machine has. This error is raised before any budget is spent."""
 
 
 class BudgetError(SynthreleaseError):
-    """The cost of a plan exceeds a limit, or the plan does not contain a charge. This error is raised before any private count
-    is used."""
+    """The privacy guarantee or the budget does not allow a step. For example, the cost of a plan exceeds the limit, the plan
+    does not contain a charge, or the private table is also a public table. The message says whether budget was spent."""
 
     exit_code = 4
 
@@ -243,7 +244,7 @@ class Interrupted(SynthreleaseError):
 
 
 class OtherRelease(SynthreleaseError):
-    """The published folder was made with a different configuration."""
+    """The published folder was made with a different configuration, or is not the release that a correction names."""
 
 
 class VerificationFailed(SynthreleaseError):
@@ -258,8 +259,8 @@ class RejectedRound(Exception):
 
 @contextmanager
 def rejecting(*kinds: type[Exception], because: str) -> Iterator[None]:
-    """Convert errors of the given types to a RejectedRound. Use this function for errors that noise can cause in
-    post-processing.
+    """Convert errors of the given types to a RejectedRound with the message `because`. Use this context for errors that noise
+    can cause in post-processing.
 
     All other errors end the run (`InternalError`). Such an error might occur in every round, and the search would then spend
     the budget without a result.
@@ -279,7 +280,8 @@ def failure_of(error: BaseException) -> str:
 
 
 def place_of(trace: TracebackType | None) -> str:
-    """Return the file and the line number of the innermost frame of a traceback that is in this package."""
+    """Return the file and the line number of the innermost frame of a traceback that is in this package, such as
+    "synthrelease/data/counts.py:43"."""
     package, found = Path(__file__).parent, "the start of the program"
     while trace is not None:
         path = Path(trace.tb_frame.f_code.co_filename)
@@ -295,8 +297,8 @@ def cut(text: str, longest: int = 600) -> str:
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most similar to `name`, or None if no known name is similar. The function compares only the
-    first 1,000 names, and only names of at most 100 characters."""
+    """Return the known name that is most similar to `name`, or None if no known name is similar. Only the first 1,000 known
+    names and names of at most 100 characters are compared."""
     candidates = [other for other in islice(known, 1000) if len(other) <= 100]
     matches: Sequence[str] = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6) if len(name) <= 100 else ()
     return matches[0] if matches else None

@@ -1,8 +1,8 @@
 """Process the parts of a file in threads, ahead of the caller. Results are returned in the order of the parts.
 
 The results do not depend on the number of threads. If processing a part fails, the error is raised after the results of all
-earlier parts were returned. If the system has too little memory for more threads, no further thread is started, because Python
-could wait forever for a thread that failed to start. Each part is then processed in the caller's thread.
+earlier parts were returned. If the system has too little memory for the threads, none is started, because Python could wait
+forever for a thread that failed to start. Each part is then processed in the caller's thread.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ class Ahead(Generic[Part, Result]):
             self._waiting.append((part, future))
 
     def forget(self) -> list[Part]:
-        """Discard the results of all parts after the latest returned part. Return these parts, because the caller will request
-        them again.
+        """Discard the results of all parts that come after the last returned part. Return these parts, so that the caller can
+        put them back into the file and request them again.
         """
         parts = [part for part, future in self._waiting if part is not None and (future.cancel() or True)]
         self._waiting.clear()

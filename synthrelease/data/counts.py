@@ -20,7 +20,7 @@ import numpy as np
 from synthrelease.data.layout import CODED_CELLS, MOST_AXES, PACKED_CELLS, CountedIndicators, Layout
 
 # Two rows are equal if their cells are equal. A cell is compared by its code, or by a few words in a wide table
-# (`Layout.words`). This section also computes the bins of a column that counts the indicators of each row.
+# (`Layout.words`). This section also computes the bins of a column that lists the indicators of each row.
 
 # Smallest number of rows of a wide table that are sorted in one step, and approximate largest number of steps. Sorting few rows
 # takes little memory.
@@ -230,7 +230,9 @@ def few_rows(n_rows: int, most: int = _FEW_ROWS) -> Iterator[slice]:
 
 
 def number_of_indicators(counted: CountedIndicators, digits: Mapping[int, np.ndarray] | Sequence[np.ndarray]) -> np.ndarray:
-    """Return the (n_rows,) bins of a column that counts indicators, given the (n_rows,) bins of the columns that it counts."""
+    """Return the (n_rows,) bins of a column that lists the indicators of each row, given the (n_rows,) bins of the indicators'
+    columns.
+    """
     marks = [has[digits[column]] for column, has in counted.marks.items()]
     return counted.bins[np.sum(marks, axis=0)]
 

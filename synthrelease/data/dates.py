@@ -1,11 +1,11 @@
 """Read dates in the formats that a specification states. Compute the parts of a date that a column may use, such as the year.
 
-A format consists of the directives %Y (four digits), %m and %d (one or two digits), %b (Jan to Dec, in English, in any case),
-and of other characters, which must occur literally. Months and days must have two digits if two directives are adjacent, and in
-the ISO 8601 format yyyy-mm-dd. A time of day may follow the date after T, a space or a colon; the time and its zone are
-ignored. If a column has dates in several formats, the formats are joined by " or ". Each date is read by the first format that
-matches it, so the result does not depend on other rows. Two-digit years are refused, because they do not determine the century.
-Month names in other languages are refused, because the result could then differ between computers.
+A format consists of the directives %Y (four digits), %m and %d (one or two digits), %b (Jan to Dec, in English, in upper or
+lower case), and of other characters, which must occur literally. A month or day next to another directive must have two digits,
+as must both in the ISO 8601 format yyyy-mm-dd. A time of day may follow the date after T, a space or a colon; the time and its
+zone are ignored. If a column has dates in several formats, the formats are joined by " or ". Each date is read by the first
+format that matches it, so the result does not depend on other rows. Two-digit years are refused, because they do not determine
+the century. Month names in other languages are refused, because the result could then differ between computers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class DateFormat:
 
     Raises
     ------
-    Unexpected : if a directive is unknown or occurs twice, if a format has no year, or if it has a day but no month.
+    Unexpected : if a directive is unknown or occurs twice, if a format has no year, if it has a day but no month, or if two
+        formats differ only in the order of day and month.
     """
 
     text: str
@@ -83,8 +84,9 @@ class DateFormat:
         return [_pattern(text) for text in self.text.split(OR)]
 
     def read(self, text: str) -> date | None:
-        """Return the date that a string states, or None if the string matches none of the formats. If the format has no day,
-        the result is the first day of the month. If it has no month either, the result is 1 January.
+        """Return the date that a string states, or None if the string matches none of the formats or names a day that does not
+        exist, such as 30 February. If the format has no day, the result is the first day of the month. If it has no month
+        either, the result is 1 January.
         """
         for match in filter(None, (pattern.fullmatch(text) for pattern in self.patterns)):
             groups = {"m": "1", "d": "1"} | match.groupdict()
@@ -96,8 +98,8 @@ class DateFormat:
         return None
 
     def texts(self, day: date) -> list[str]:
-        """Return all strings that state a day in any of the formats: with and without leading zeros, and with the month written
-        as Jan, JAN or jan.
+        """Return the usual ways to write a day in each of the formats: with and without leading zeros, and with the month
+        written as Jan, JAN or jan.
         """
         month, written = MONTHS[day.month - 1], list[str]()
         for digits in ("02", ""):
@@ -111,13 +113,13 @@ class DateFormat:
 
     @property
     def example(self) -> str:
-        """Return, as an example, the last day of 2014 in each format."""
+        """Return an example of the formats, such as "2014-12-31 or 31.12.2014"."""
         return self.text.replace("%Y", "2014").replace("%m", "12").replace("%b", "Dec").replace("%d", "31")
 
 
 def are_exchanged(formats: Sequence[str]) -> bool:
-    """Return whether two of the formats differ only in the order of day and month. A date such as 02/03/2020 would then match
-    both formats.
+    """Return whether two of the formats differ only in the order of day and month, so that a date such as 02/03/2020 matches
+    both with different meanings.
     """
     return len({re.sub("%[dm]", "%", form) for form in formats}) < len(formats)
 

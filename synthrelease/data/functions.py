@@ -41,8 +41,8 @@ class StatedRule(Protocol):
 
 
 def functions_of(rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]) -> Iterator[tuple[int, tuple[int]]]:
-    """Yield the index of each column whose value is determined by another column in every row. Also yield the index of that
-    other column.
+    """Yield pairs of a column and, in a tuple, the column that determines its value in every row, by their indices. For
+    example, (0, (3,)) means that column 3, the municipality, determines column 0, the region.
 
     Only rules that apply to both private and released rows are used. The rules for private rows ensure that each measured table
     with the other column also determines this column. The rules for released rows ensure that the model reproduces the
@@ -74,7 +74,9 @@ def _domain(column: PublishedColumn) -> Domain:
 
 
 def _follows(rules: Sequence[Rule], upper: PublishedColumn, lower: PublishedColumn) -> bool:
-    """Return whether the rules allow at most one bin of `upper` for each bin of `lower`."""
+    """Return whether the rules allow at most one bin of `upper` for each bin of `lower`. Return False without a check if the
+    two columns have more than MOST_CELLS combinations of bins.
+    """
     shape = len(upper.labels), len(lower.labels)
     if shape[0] * shape[1] > MOST_CELLS:
         return False

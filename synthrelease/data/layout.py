@@ -97,12 +97,12 @@ class Layout:
         return tuple(tuple(word) for word in groups)
 
     def largest(self, columns: Iterable[int] | None = None, most: int = 3) -> str:
-        """Return a phrase that names the `most` columns with the largest numbers of bins. If a table is too large, the steward
-        should choose wider bins for these columns.
+        """Return a phrase that names the `most` columns with the largest numbers of bins, such as "'age' (100 bins), 'region'
+        (20 bins)". If a table is too large, the steward should choose wider bins for these columns.
         """
         among = range(len(self.sizes)) if columns is None else columns
         largest = sorted(among, key=lambda column: -self.sizes[column])[:most]
-        return ", ".join(f"{self.columns[column]!r} ({self.sizes[column]} bins)" for column in largest)
+        return ", ".join(f"{self.columns[column]!r} ({self.sizes[column]:,} bins)" for column in largest)
 
     def index(self, column: str) -> int:
         return self.columns.index(column)
@@ -116,14 +116,17 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class CountedIndicators:
-    """Computes a column that combines several indicators: its atomic bin, from the bins of the indicators' columns.
+    """A column that lists which indicators are true in a row, such as `smoker + diabetic`, and how to compute it from the
+    columns of the indicators.
+
+    The sum of a row identifies its set of indicators: each indicator that is true adds a power of 2 of its own.
 
     Attributes
     ----------
-    column : the position of the combined column in the layout.
-    marks : for each column of an indicator, by position, the (n_atoms,) amount that each of its atomic bins adds to a sum. The
-        amount is a power of 2 if the indicator is true, a different power for each column, and 0 if it is false.
-    bins : the atomic bin of the combined column for each possible sum.
+    column : the position of the column with the lists in the layout.
+    marks : for each column of an indicator, by position, the (n_atoms,) number that each of its atomic bins adds to the sum: a
+        power of 2 if the indicator is true, and 0 if it is false.
+    bins : the atomic bin of the column with the lists for each possible sum.
     """
 
     column: int

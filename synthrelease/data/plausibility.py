@@ -1,8 +1,9 @@
 """Determine which cells of a table the plausibility rules allow. Also make a public sequence of plausible rows that fill up a
 table.
 
-Every limit in a rule is an edge of an atomic bin, so a rule has the same truth value in a whole atomic cell. A coarser cell is
-implausible if every atomic cell in it is implausible.
+Atomic bins are the finest bins of a column, and an atomic cell is a combination of them. Every limit in a rule is an edge of an
+atomic bin, so a rule has the same truth value in a whole atomic cell. A coarser cell is implausible if every atomic cell in it
+is implausible.
 
 A missing value makes a comparison unknown: neither the comparison nor its negation is true. The other parts of `and` and `or`
 may still determine whether the rule is true (Kleene's strong three-valued logic). A rule forbids a cell only if the rule is
@@ -71,7 +72,13 @@ MAX_MASK_CELLS = 50_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Mask:
-    """Marks the implausible combinations of the bins of some columns, in a boolean array with one axis for each column."""
+    """Marks the implausible combinations of the bins of some columns.
+
+    Attributes
+    ----------
+    columns : the positions of the columns in the layout.
+    forbidden : a boolean array with one axis for each of these columns: True for implausible combinations.
+    """
 
     columns: tuple[int, ...]
     forbidden: np.ndarray
@@ -88,12 +95,13 @@ class Plausibility:
 
     Attributes
     ----------
-    linked : for private rows of linked tables, the arrangement of the members in the wide record. The code that reads the file
-        ensures that exactly the slots without a member are empty.
-    counted : for private rows, the columns that count indicators of the same row. The code that reads the file computes these
-        columns.
-    records : the rules that have no mask. They count conditions, or a mask for them would be too large. They are evaluated for
-        each row.
+    linked : for private rows of linked tables, the arrangement of the members in the wide record (see `data.linked`). The code
+        that reads the file ensures that exactly the slots without a member are empty.
+    counted : for private rows, the columns that list the indicators of the same row. The code that reads the file computes
+        these columns.
+    records : the rules that have no mask and are evaluated for each row. For private rows, these are all rules that count
+        conditions or compare two columns. For synthetic rows, they are the rules that count conditions, and comparisons of
+        columns whose mask would be too large.
     """
 
     layout: Layout
@@ -197,8 +205,8 @@ class Plausibility:
         return drawn
 
     def follow(self, digits: list[np.ndarray]) -> None:
-        """Set, in place, all bins that are determined by other bins of the same row: the bins of empty slots and of columns
-        that count indicators.
+        """Set, in place, all bins that are determined by other bins of the same row: the bins of slots without a member, and of
+        columns that list the indicators of the row.
         """
         if self.linked is not None:
             self.linked.empty(self.layout.columns, self.layout.sizes, digits)
@@ -206,8 +214,8 @@ class Plausibility:
             digits[counted.column] = number_of_indicators(counted, digits)
 
     def structural_zeros(self, columns: Sequence[int]) -> np.ndarray:
-        """Return a boolean array with one axis for each of `columns`. It is True in the cells that must be empty because of the
-        rules.
+        """Return a boolean array with one axis for each of `columns`: True in the cells that must be empty because of a mask on
+        some of these columns. Rules without a mask are ignored.
         """
         shape = tuple(self.layout.sizes[column] for column in columns)
         zeros = np.zeros(shape, dtype=bool)
@@ -304,8 +312,12 @@ class FillerRows:
 
     In the first group of columns, row i takes the allowed combination of bins at position i, in the second group the
     combination at position i + 1, and so on, cyclically. Columns that rules connect form a group, and every other column is a
-    group of its own. So all combinations occur nearly equally often. If some rules have no mask, or if columns count
+    group of its own. So all combinations occur nearly equally often. If some rules have no mask, or if columns list
     indicators, some of these rows may be implausible. The sequence then repeats the plausible rows among the first 10,000.
+
+    Raises
+    ------
+    RuleError : if none of the first 10,000 rows is plausible.
     """
 
     def __init__(self, raw: Plausibility):

@@ -502,8 +502,8 @@ def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Truth:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordRule:
-    """A rule that is evaluated record by record. It counts conditions, or a mask over all its columns would have too many
-    cells.
+    """A rule that is evaluated record by record and not by a mask (see `Plausibility.records`): it counts conditions or
+    compares two columns.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ from synthrelease.errors import Unexpected
 # written as "500 to 1000" (500 is inside, 1000 is not), "<500" and ">=1000".
 
 MAX_BINS = 20_000
-"""Largest number of bins of one column. It is larger than any table of counts with other columns could store."""
+"""Largest number of bins of one column. A table of such a column with other columns would already be too large."""
 _NUMBER = r"(-?[0-9]+(?:\.[0-9]+)?)"
 _PATTERNS = {
     "below": re.compile(rf"(<=?) ?{_NUMBER}"),
@@ -252,8 +252,8 @@ class Column:
     ordered : whether the bins are ordered, so that neighbouring bins have distance 1. The criterion of faithfulness needs this.
     atoms : the atomic bins, in the form of a binning.
     alternatives : the binnings from which a transformation chooses, by name.
-    counts : for a column that counts indicators, the indicators' columns, each with the atomic bins that count as 1; None for a
-        column that is read from the file.
+    counts : for a column that lists the indicators of a row, the indicators' columns, each with the atomic bins in which the
+        indicator is true; None for a column that is read from the file.
     by_digest : whether the bin of a text is computed from a digest of the text. The column then lists no texts, and its bins
         are random groups of clusters.
     """
@@ -348,7 +348,7 @@ class Schema:
 
     @cached_property
     def counted(self) -> tuple[CountedIndicators, ...]:
-        """Return the rules for all columns that count indicators, on atomic bins."""
+        """Return how to compute, on atomic bins, all columns that list the indicators of a row."""
         place_of, counting = {name: index for index, name in enumerate(self.names)}, list[CountedIndicators]()
         for column in self.columns:
             if column.counts is None:
@@ -500,8 +500,9 @@ grid.
 
 
 def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, middle: float) -> tuple[np.ndarray, float]:
-    """Clip the numbers, subtract `middle`, and round the result to whole steps. Return the (n_bins,) results and a bound on the
-    rounding error. A bin that has no number gets 0.
+    """Convert representative values of bins to whole numbers of steps, so that their sums are exact. The values are first
+    clipped to [lowest, highest] and reduced by `middle`. Return the (n_bins,) numbers of steps and a bound on the rounding
+    error of a value. A bin that has no value gets 0.
     """
     step = (highest - lowest) / FINEST
     exact = np.array([0.0 if number is None else min(max(number, lowest), highest) - middle for number in numbers])
