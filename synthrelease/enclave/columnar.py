@@ -112,9 +112,7 @@ def batches_of_batches(
 
 
 def column_texts(name: str, array: Any) -> Texts:
-    """Convert an Arrow column to texts.
-
-    The lengths are checked before the texts are created.
+    """Convert an Arrow column to texts. The lengths of the texts are checked first, so that long texts do not fill the memory.
 
     Raises
     ------
@@ -160,8 +158,8 @@ def as_texts(array: Any) -> Texts:
 
 
 def whole_array(array: Any) -> np.ndarray:
-    """Return the numbers of an Arrow array that has no nulls. The function avoids Arrow's method `to_numpy`, which would load
-    pandas and take half a second.
+    """Convert an Arrow array of numbers without nulls to NumPy. Arrow's method `to_numpy` is not used, because it would load
+    pandas, which takes half a second.
     """
     return np.from_dlpack(array)
 

@@ -23,8 +23,8 @@ from synthrelease.privacy.grids import MOST_ROWS
 from synthrelease.settings.columns import InputTable
 
 READ, KEYS = 0, -1
-"""Special entries in the keys of `CountedRows.misfits`. With READ as the kind, all rows that were read are counted. With KEYS
-as the column, members without a root are counted.
+"""Special entries in the keys of `CountedRows.misfits`. (column, READ) counts all rows that were read. (KEYS, READ) counts the
+keys of linked tables that have members, and (KEYS, MISSING) those of them that have no root.
 """
 
 DENSE = 2**24
@@ -38,12 +38,11 @@ class CountedRows:
     Attributes
     ----------
     cells : the counts of the rows that have a bin in every column.
-    n_rows : the number of all rows. If a key identifies persons, it is the number of persons times the largest number of
-        records that a person may have.
-    problems : the pairs (column, kind) of the forbidden values that occurred. If there are any, `cells` is not used.
-    misfits : for each pair (column, kind), the number of rows whose value has no bin. For (column, READ), the number of rows
-        that were read.
-    divided : whether the rows of some key are in several files that are read separately.
+    n_rows : the public number of all rows. If a key identifies persons, it is the number of persons times the largest number
+        of records that a person may have. For linked tables, it is the number of keys.
+    problems : the forbidden values that occurred, as pairs of a column's position and a kind: MISSING, OUTSIDE or WRONG (see
+        `data.misfits`). If there are any, `cells` is not used.
+    misfits : for each pair (column, kind), the number of rows whose value has no bin. See READ and KEYS for further entries.
     """
 
     cells: Counts
@@ -83,7 +82,7 @@ class BinRule:
         self.n_rows, self.problems, self.misfits = 0, set[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def bins(self, columns: Mapping[str, Texts]) -> list[Digits]:
-        """Return the bins of a batch, for each column of the schema.
+        """Return the bins of a batch, for each column of the schema, and record the values that have no bin.
 
         Raises
         ------
@@ -106,8 +105,8 @@ class BinRule:
         return digits
 
     def held(self, bins: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the bins of the rows that are still in memory. A subclass may renumber these bins, and forget the texts of all
-        other rows.
+        """Return the bins of the rows that are still in memory, for each column. Here they are unchanged. A subclass may
+        renumber them, and forget the texts of all other rows.
         """
         return bins
 

@@ -106,11 +106,11 @@ def utf_8_of(block: bytes, encoding: str) -> bytes:
 
 
 class Blocks:
-    """Reads a file in blocks of whole lines. A failed read is not repeated.
+    """Reads a file in blocks of whole lines. After a failed read, every further read raises the same error.
 
     Parameters
     ----------
-    file, compressed, encoding : the open file, whether the file is compressed with gzip, and its encoding.
+    file, compressed, encoding : the path of the file, whether the file is compressed with gzip, and its encoding.
     longest : the number of characters after which a line may be cut, because the rest is not used.
     old_macs : whether lines may end with a carriage return alone if the file has no line feed.
     """
@@ -188,7 +188,7 @@ _MARK = "\ufeff".encode()
 
 
 class PlainReader:
-    """A fast reader for the plain lines of one file.
+    """A fast reader for the plain lines of one file, which have no difficult quotes, line ends or blanks.
 
     A line is plain if `csv`, in strict mode and with spaces after delimiters skipped, would certainly parse it as one row of
     `width` fields. A plain line has at least two columns and no zero byte. It is not blank, and ends with LF or CR LF. Quotes
@@ -359,8 +359,8 @@ def csv_reader(lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[l
 
 @contextmanager
 def longest_field() -> Iterator[None]:
-    """Set the field limit of the `csv` module to the longest allowed text, within this context. The limit applies to the whole
-    process. At the end, the earlier limit is restored.
+    """Within this context, limit the fields that the `csv` module reads to the longest allowed text. The limit applies to the
+    whole process. At the end, the earlier limit is restored.
     """
     limit = csv.field_size_limit(LONGEST_TEXT)
     try:
@@ -370,7 +370,8 @@ def longest_field() -> Iterator[None]:
 
 
 class _Lines:
-    """Iterates over lines with their line ends. A line that is too long for a table is refused before it fills the memory.
+    """Iterates over the lines of a file, with their line ends. A line that is too long for a table is refused before it fills
+    the memory.
 
     `waiting` contains the unread lines of the current blocks. `length` is the number of characters of the current record so
     far, and `blank` is the number of consecutive blank lines. The reader sets both to 0 after each record, and after lines that
@@ -419,8 +420,8 @@ class _Lines:
 
 
 def check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
-    """Check that the first line, split at the specified delimiter, contains the needed columns. If not, try the other usual
-    delimiters.
+    """Check that the specified delimiter is right: no other usual delimiter may be the only one that splits the first line into
+    the needed columns.
 
     Raises
     ------

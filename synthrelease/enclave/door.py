@@ -59,8 +59,8 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
 
 
 def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = SYSTEM) -> tuple[Counts, ...]:
-    """Split the rows of a table at random into parts of the given sizes. The distribution is exactly that of a uniformly random
-    order of the rows that is cut into consecutive parts.
+    """Split the rows of a table at random into parts of the given sizes, exactly as if the rows were put into a uniformly
+    random order, which is then cut into consecutive parts.
 
     Parameters
     ----------
@@ -195,8 +195,8 @@ class Door:
         return same
 
     def _on(self, transformation: Transformation) -> PrivateCounts:
-        """Recode the rows to the bins of a transformation. The results are cached for as many transformations as memory
-        allows.
+        """Recode the rows to the bins of a transformation. Results are cached. If the cached tables would have more than 2^22
+        cells together, the earlier results are dropped.
         """
         self._check_whole()
         tables, key = self._binned, tuple(binning.of_atom for binning in transformation.binnings)
@@ -221,8 +221,8 @@ class Door:
             raise BudgetError("Refused: the table was divided, so only its pieces can be read. No private count was read.")
 
     def _changed(self, change: Callable[[Counts], Counts]) -> PrivateCounts:
-        """Apply a change to the counts. Return an object that has the new counts and the same meter. This reveals nothing
-        except the number of rows.
+        """Return a private table with changed counts and the same meter. This reveals nothing except the number of rows.
+        `change` is a function that takes the counts and returns the new counts.
         """
         self._check_whole()
         return PrivateCounts(opaque(lambda: change(self.__counts)), self._meter, self.entropy, self.n_file)
@@ -269,8 +269,8 @@ class PrivateCounts(Door):
 
     @property
     def fit(self) -> PrivateCounts:
-        """Return the table to which the generator is fitted. Here it is this table. If a release splits its rows
-        (`releasing.attempt`), it fits the generator to one part and evaluates the criteria on the other.
+        """Return the table to which the generator is fitted. Here it is this table. A release that splits its rows uses another
+        class (`releasing.attempt`), with one part for the generator and another part for the criteria.
         """
         return self
 

@@ -85,8 +85,8 @@ def is_packed(file: Path) -> bool:
 
 
 def _columns(lines: list[bytes], positions: dict[str, Position], policy: InputTable) -> dict[str, Texts]:
-    """Return the values of the lines, by column. Positions count characters. If all characters of a block have one byte, they
-    count bytes.
+    """Return the values of the lines, by column. `positions` are [first, last] or [first, last, decimals], counted in
+    characters from 1.
     """
     import pyarrow as pa
 
@@ -119,7 +119,8 @@ def with_point(text: str, decimals: int, point: str) -> str:
 
 
 def _of_type(record: str, types: Texts, columns: dict[str, Texts], known: list[str]) -> dict[str, Texts]:
-    """Return the lines of one record type.
+    """Return the columns of the lines that have the record type `record`. `types` is the column of record types, and `known`
+    are the types that the specification lists.
 
     Raises
     ------

@@ -1,5 +1,5 @@
-"""Read a private file or a table of a database, and count its rows by atomic cells. No other part of the program handles
-private rows.
+"""Read a private file or a table of a database, and count its rows by atomic cells (combinations of the finest bins). No other
+part of the program handles private rows.
 
 Public rules in the specification determine how each value is treated: as missing, as outside the bounds, as plausible or not.
 By default, no value can stop the program. For example, a text that is not a number counts as a missing value. If the
@@ -60,7 +60,8 @@ def ingest(
     piece: PieceOfRegister | None = None,
     unit: UnitTable = ROWS_ALONE,
 ) -> PrivateRows:
-    """Read the private file once, and count the rows by atomic cells. Rows that the public rules exclude are not counted.
+    """Read the private file once, and return guarded counts of its rows by atomic cells. Rows that the public rules exclude are
+    not counted.
 
     Parameters
     ----------
@@ -95,8 +96,9 @@ class Fit:
     ----------
     n_file : the public number of rows. With a key, it is the largest number of records that all persons together may have.
     unread, many : messages for the steward. They state exact facts about the file. `unread` names columns with texts that are
-        not a number or not a date. `many` names columns in which more than one row in ten has no fitting value. `many` also
-        reports members without a root, and keys that are or may be written in two ways.
+        not a number or not a date, and says if no member has the key of a root. `many` names columns in which more than one row
+        in ten has no fitting value. It also reports keys of members that no root has, and keys that are or may be written in
+        two ways.
     fits : whether, in each column and for each reason (missing, outside, not a number or date), at most one row in ten has no
         fitting value.
     """
@@ -265,8 +267,8 @@ def _read(
 
 @dataclass(frozen=True, kw_only=True)
 class CalledPublic:
-    """A file that the user declared to be public: its role (for messages), its size, its SHA-256 checksum and, if known, its
-    path.
+    """A file that the user declared to be public: its role in messages (such as "the prior 'public.csv'"), its size in bytes,
+    its SHA-256 checksum and, if known, its path.
     """
 
     role: str
@@ -281,8 +283,8 @@ class CalledPublic:
 
 
 def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) -> None:
-    """Refuse a private file that is identical to one of these public files. The private file is opened only if it has the same
-    size as a public file. Databases are not checked.
+    """Check that a private file is not identical to one of these public files. The private file is opened only if it has the
+    same size as a public file. Databases are not checked.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 """Join roots (such as households) with their members (such as persons), from two files with a key or from one file. A root with
-all its members becomes one wide row.
+all its members becomes one wide row. It has a block of columns, called a slot, for each possible member (see `data.linked`).
 
 Privacy
 -------
@@ -100,7 +100,7 @@ class _Rows:
 
 
 class _Reading:
-    """The columns to read, and the problems and misfits that were found so far (see `CountedRows`).
+    """Reads the rows of the roots and of the members, and records the values that have no bin.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class _Reading:
         self.problems, self.misfits = set[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def rows(self, source: Source, *, of_roots: bool, of_members: bool) -> _Rows:
-        """Return the rows of a file that have a key."""
+        """Return the rows of a file that have a key, with the columns of the roots, of the members, or of both."""
         linked, policy = self.linked, self._policy
         parts = [
             schema_part
@@ -180,16 +180,16 @@ def _kind(column: Column) -> np.dtype:
 
 
 def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-    """Number the different digests of keys in two arrays. Return how many different digests there are, and for each array the
-    number of each row's digest.
+    """Number the different digests of keys in two (n_rows, 2) arrays from 0. Return how many different digests there are, and
+    for each array the (n_rows,) numbers of the digests in its rows.
     """
     groups = EqualRows.of([*np.concatenate([first, second]).T])
     return len(groups.starts), groups.ranks[: len(first)], groups.ranks[len(first) :]
 
 
 def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return an (n_keys,) mask of the keys that have exactly one root with a bin in every column. Also return the bins of these
-    roots.
+    """Return an (n_keys,) mask of the keys that have exactly one root, with a bin in every column. Also return, for each column
+    of the roots, the (n_keys,) bins. In a single file, the rows of a key must agree in these columns.
     """
     times = np.bincount(of_rows, minlength=keys)
     complete, columns = (times > 0) if one_file else (times == 1), list[np.ndarray]()

@@ -47,8 +47,8 @@ NO_MARKS = np.zeros((0, 2), dtype=np.uint64)
 
 
 def keys_of(texts: Texts, policy: InputTable, missing_keys: Iterable[str] = ()) -> Iterator[tuple[str, str] | None]:
-    """Yield, for each text, the normal form of the key and the key as written. Yield None if the text is not a key: if it is
-    blank, null, a missing value, or listed in `missing_keys`.
+    """Yield, for each text, the normal form of the key (12 for 12.0) and the key as written. Yield None if the text is not a
+    key: if it is blank, null, a missing value, or listed in `missing_keys`.
 
     Each result depends only on the text of the row, on whether the file stores the text as a number, and on public settings.
     """
@@ -278,8 +278,8 @@ def _of_number(number: float) -> bytes:
 def keys_in_two_ways(
     sources: Iterable[Source], schema: Schema, policy: InputTable, name: str, missing_keys: Sequence[str] = ()
 ) -> tuple[int, int, int]:
-    """Return three numbers: how many keys the files write in more than one way, how many keys are the same number as another
-    key, and how many keys there are.
+    """Return three numbers: how many keys the files write in more than one way (12 and 12.0), how many keys are the same number
+    as another key (007 and 7), and how many different keys there are.
     """
     secret = secret_bytes(32)
     key, spelling = marker(policy, secret, missing_keys=missing_keys), marker(policy, secret, lambda key, written: written)

@@ -1,5 +1,5 @@
-"""Read a private table of any format in batches. The format is recognised by the first bytes of the file, and the header is
-checked.
+"""Read a private table of any format in batches. The format is recognised by the first line or the name of the file, and the
+header is checked.
 
 All values are converted to texts, so the result does not depend on the format of the file. For example, a whole number becomes
 "3", a date "1990-04-01", and a boolean "True" or "False". Other numbers become the shortest text that represents them.
@@ -39,15 +39,16 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 def batches(
     source: str | Path | Source, schema: Schema, policy: InputTable, more: Sequence[str] = (), *, only: bool = False
 ) -> Iterator[Batch]:
-    """Yield the batches of the table, in order.
+    """Yield the batches of the table, in order. Each batch consists of the number of its first row, counted from 1, and the
+    needed columns by name.
+
+    Blank lines of a CSV file are not rows. If the file has only one column, each blank line is a row with an empty cell. A
+    batch has at most ROWS_PER_BATCH rows, and about VALUES_PER_BATCH values, so memory does not grow with the file.
 
     Parameters
     ----------
     more : further columns to read, in addition to the columns of the schema.
-    only : the only columns to read, if given.
-
-    Blank lines of a CSV file are not rows. If the file has only one column, each blank line is a row with an empty cell. A
-    batch has at most ROWS_PER_BATCH rows, and about VALUES_PER_BATCH values, so memory does not grow with the file.
+    only : whether to read only the columns in `more`, and not those of the schema.
 
     Raises
     ------
@@ -79,7 +80,8 @@ def batches(
 
 
 def check_one_record_type(policy: InputTable) -> None:
-    """Check that a table in several files has no record types. Record types are supported only for a single hierarchical file.
+    """Check that the specification of a table in several files has no record types. They are supported only for a single
+    hierarchical file.
 
     Raises
     ------
@@ -118,7 +120,8 @@ def file_batches(file: Path, needed: list[str], policy: InputTable, table: str |
 
 
 def whole(read: Iterator[Batch], kind: str) -> Iterator[Batch]:
-    """Yield the batches that a library reads. Replace any error of the library by an error with a fixed message.
+    """Yield the batches that a library reads. Replace any error of the library by an InputError whose message does not depend
+    on the rows.
 
     A library can fail in many ways on a damaged file, and its messages may quote a value.
 
@@ -159,8 +162,8 @@ def is_compressed(start: bytes, policy: InputTable) -> bool:
 
 
 def start_of(file: Path) -> bytes:
-    """Return the first bytes of the file: at least one byte. Only regular files are opened, because reading from a pipe may
-    never end.
+    """Return the first 1,024 bytes of a file, or all bytes of a shorter file. Only regular files are opened, because reading
+    from a pipe may never end.
 
     Raises
     ------

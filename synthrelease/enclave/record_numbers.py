@@ -134,8 +134,8 @@ class PieceOfRegister:
     as_written: bool = False
 
     def numbers(self, policy: InputTable) -> RecordNumbers:
-        """Return an empty set of record numbers, to which the numbers of a file can be added. The file is read with this
-        policy.
+        """Return a collection without record numbers, to which the numbers of a file are added. `policy` states how this file
+        is read.
         """
         return RecordNumbers(self.key, self.rule.by, self.rule.of, policy, as_written=self.as_written)
 
@@ -145,7 +145,9 @@ class PieceOfRegister:
         return replace(self, as_written=True)
 
     def fits(self, numbers: RecordNumbers) -> bool:
-        """Return whether the record numbers are the same as when the register was split."""
+        """Return whether the record numbers are the same as when the register was split. Return False if they are repeated or
+        if there are none.
+        """
         try:
             return numbers.digest() == self.register
         except InputError:
@@ -156,7 +158,7 @@ class PieceOfRegister:
 
         Raises
         ------
-        InputError : if the numbers differ.
+        InputError : if the numbers differ, are repeated, or if there are none.
         """
         if numbers.digest() != self.register:
             raise InputError(
@@ -167,7 +169,8 @@ class PieceOfRegister:
 
 
 class RecordNumbers:
-    """Collects the record numbers of a register, which are added in batches. They need 16 bytes of memory for each row.
+    """Collects the record numbers of a register in batches, and computes the piece of each row. This needs 16 bytes of memory
+    for each row.
 
     Parameters
     ----------

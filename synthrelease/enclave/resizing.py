@@ -28,6 +28,7 @@ def resize(rows: PrivateRows, rule: RowsRule, raw: Plausibility, planned: Sequen
 
     Parameters
     ----------
+    rule : how the public number of rows is determined (see "Privacy").
     raw : the plausibility rules for rows of the file. The rows of the public sequence satisfy these rules.
     planned : the charges that are planned before the selection starts, including the charge of `rule`.
 

@@ -116,8 +116,8 @@ def _time_of_day(number: float, unit: timedelta) -> str | None:
 
 
 def _as_texts(name: str, values: np.ndarray, write: Callable[[np.ndarray], list[str | None]] | None) -> Texts:
-    """Convert a column to texts. `write` converts the numbers, and texts stay unchanged. A special missing value becomes a
-    point with its letter, such as ".a".
+    """Convert a column to texts. `write` converts its numbers to texts; it is None for a column of texts, which stay unchanged.
+    In a column of numbers, a special missing value becomes a point with its letter, such as ".a".
 
     Objects that are equal in Python get the same text. This is safe, because a string equals only an identical string, and
     equal numbers are the same 64-bit number.

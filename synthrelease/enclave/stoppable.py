@@ -35,7 +35,7 @@ def stoppable_batches(read: Callable[[Stop], Iterator[Part]], unopened: str, bro
 
     Raises
     ------
-    InputError : as in `read`, and also if no batch was read for `BATCH_SECONDS` seconds.
+    InputError : if `read` fails, or if no batch was read for `BATCH_SECONDS` seconds.
     """
     stop, parts = Stop(), Queue[Any](maxsize=1)  # a text is an error message, None is the end
     thread = threading.Thread(target=_work, args=(read, stop, parts, unopened, broken or unopened), daemon=True)
@@ -61,8 +61,8 @@ def _next(parts: Queue[Any]) -> Any:
 
 
 def _work(read: Callable[[Stop], Iterator[Part]], stop: Stop, parts: Queue[Any], problem: str, later: str) -> None:
-    """Pass batches to the main thread, until the end or until a stop is requested. Errors are passed on without their
-    messages.
+    """Pass batches to the main thread, until the end or until a stop is requested. An InputError is passed on with its message,
+    and a lack of memory as TOO_LONG. For any other error, the message is `problem` before the first batch, and then `later`.
     """
     last: str | None = None
     try:

@@ -41,8 +41,8 @@ LONGEST = 100
 
 
 class PrivateTexts:
-    """The number of rows that have each text, for each column. The empty string represents a missing value. The counts can be
-    read only by spending a planned charge.
+    """Private counts of the rows that have each text, for each column. The empty string represents a missing value. The counts
+    can be read only by spending a planned charge.
     """
 
     def __init__(self, columns: dict[str, Counter[str]], planned: Sequence[Charge]):
@@ -61,7 +61,7 @@ class PrivateTexts:
 
 
 class _Numbered(BinRule):
-    """A rule that assigns the next number, as the bin, to each new text of a column."""
+    """A rule whose bins are numbers: each new text of a column gets the next number, from 0."""
 
     def __init__(self, columns: Mapping[str, Collection[str]], policy: InputTable):
         super().__init__(Schema(columns=()), policy)
@@ -121,7 +121,7 @@ def count_texts(
 
 
 def normal_form(text: str | None, policy: InputTable, missing: Collection[str] = ()) -> str:
-    """Return the form in which a text is counted, or "" for a missing value."""
+    """Return the form in which a text is counted (12 for " 12.0"), or "" for a missing value."""
     stripped = "" if text is None else text.strip()
     if stripped in policy.missing_values or stripped in missing:
         return ""

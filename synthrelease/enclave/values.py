@@ -55,8 +55,8 @@ class Digits:
         return self.of_text[self.codes]
 
     def kinds(self) -> dict[int, int]:
-        """Return the number of rows of each kind that has no bin: MISSING, OUTSIDE and WRONG. Kinds that do not occur are left
-        out.
+        """Return, for each kind of value without a bin (MISSING, OUTSIDE and WRONG), the number of rows. Kinds that do not
+        occur are left out.
         """
         if self.of_text.min(initial=0) >= 0:
             return {}
@@ -66,7 +66,7 @@ class Digits:
 
 
 class Known(dict[str | None, int]):
-    """Caches the bins of a column's texts, so that the rule is evaluated once for each text and not again in each batch.
+    """Caches the bins of a column's texts, so that the rule is not evaluated for the same text in every batch.
 
     Parameters
     ----------
@@ -126,11 +126,11 @@ def _rule(column: Column, policy: InputTable, decimal: str, known: dict[str, Kno
 
 
 def _bins_of_numbers(texts: LazyTexts, column: Column, policy: InputTable, decimal: str, rule: Known) -> np.ndarray:
-    """Return the (n_texts,) bins of texts. Plain numbers are converted all at once. The results are the same as those of the
-    rule.
+    """Return the (n_texts,) bins of texts of numbers. Plain numbers are converted all at once, with the same results as the
+    rule. For all other texts, the rule is evaluated.
 
-    A number may mean a missing value, even if its text differs from the listed text in spaces or trailing zeros. In this case
-    the two are equal as numbers. For all such texts, the rule is evaluated.
+    The rule is also evaluated for numbers that equal a listed missing value, because a text such as "99.0" may mean the listed
+    missing value "99".
     """
     numbers, plain = texts.numbers(decimal)
     plain &= ~np.isin(numbers, _numbers_that_may_be_missing(column, policy))
@@ -151,7 +151,7 @@ def _numbers_that_may_be_missing(column: Column, policy: InputTable) -> list[flo
 
 
 def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
-    """Compute the number of days, or of completed years, between the dates in two columns, and return the bins.
+    """Compute the number of days, or of completed years, between the dates in two columns, and return the bins of the rows.
 
     The number is missing if either date is missing. If either text is not a date, the result is WRONG, even if the other date
     is missing.
@@ -263,8 +263,8 @@ def number_form(text: str, decimal: str) -> str | None:
 
 
 def _with_point(text: str, decimal: str) -> str:
-    """Replace the decimal mark of a number by a point. If the number has a mark other than `decimal`, the result is a text that
-    is not a number.
+    """Replace the decimal mark of a number by a point. If the mark is not a point but the number has a point, the result is "",
+    which is not a number.
     """
     return text if decimal == "." else "" if "." in text else text.replace(decimal, ".")
 
