@@ -476,8 +476,8 @@ class AdaptiveGenerator(Generator):
         earlier release of the same series. Example: `prior = "../public.csv"`.
     prior_weight : how many records the prior counts for in the fit. Without `prior`, the prior is the uniform distribution.
         Example: `prior_weight = [50, 300]`.
-    clique_cells : the largest number of cells of a clique of the model. A larger number takes more time and memory. Example:
-        `clique_cells = 65536`.
+    clique_cells : the largest number of cells of a clique, a set of columns whose joint table the model stores. With a
+        larger number, the model can connect more columns, but needs more time and memory. Example: `clique_cells = 65536`.
     draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. This costs no epsilon and
         adds almost no error to the tables of the model. It helps if there are many columns or rare bins. Without this setting,
         the program rounds all expected counts if there are few columns, and draws rows at random if there are many columns.

@@ -22,7 +22,7 @@ import numpy as np
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import opaque
 from synthrelease.generators.adaptive_mechanism import Budgeted, Gaussian
-from synthrelease.generators.gan_networks import CHUNK, LEAK, Frequencies, Network, Wanted, Weights
+from synthrelease.generators.gan_networks import CHUNK, LEAK, Frequencies, Network, RowWeights, Weights
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.privacy.noise import SystemEntropy, rounded_gaussian
 
@@ -45,7 +45,7 @@ class NoisyGradients(Budgeted):
         self._take(part)
         return opaque(lambda: noisy_frequencies(self._counts, part, self._entropy))
 
-    def gradient(self, critic: Network, clip: float, part: Fraction, row_weights: Wanted | None = None) -> Weights:
+    def gradient(self, critic: Network, clip: float, part: Fraction, row_weights: RowWeights | None = None) -> Weights:
         """Return a noisy gradient over all rows, measured with this part of the budget. The rows may have weights."""
         self._take(part)
         return opaque(lambda: noisy_gradient(critic, self._counts, clip, part, self._entropy, row_weights))
@@ -70,7 +70,7 @@ def noisy_frequencies(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> 
 
 
 def noisy_gradient(
-    critic: Network, counts: Counts, clip: float, rho: Fraction, entropy: SystemEntropy, row_weights: Wanted | None = None
+    critic: Network, counts: Counts, clip: float, rho: Fraction, entropy: SystemEntropy, row_weights: RowWeights | None = None
 ) -> Weights:
     """Return the noisy sum, over all rows, of the gradient of the critic's score. Each row's gradient is weighted, then
     clipped.

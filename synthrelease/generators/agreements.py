@@ -156,8 +156,8 @@ class NoisyAgreements:
         )
 
     def strongest(self, sizes: Sequence[int], sets: Sequence[Columns], n: int) -> list[Columns]:
-        """Return the pairs that fit into a model with these column sets. The pairs that are farthest from independence are
-        taken first.
+        """Return the pairs to add to a model with these column sets: pairs that clearly differ from independence in their
+        noisy counts, the strongest first, as long as no clique becomes too large.
 
         Parameters
         ----------

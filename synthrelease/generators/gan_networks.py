@@ -372,7 +372,7 @@ _SWEEPS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class RowWeights:
     """The public weights of rows. The weight of a row depends on the bin of the row in one column. `weights` has a positive
     value for each bin.
     """

@@ -25,7 +25,7 @@ from synthrelease.generators.gan_networks import (
     Conditions,
     Game,
     Network,
-    Wanted,
+    RowWeights,
     Weights,
     gradient_cells,
     modelled,
@@ -61,7 +61,7 @@ class GradientGenerator(AdversarialGenerator):
         part: Fraction,
         n: int,
         conditions: Conditions | None = None,
-        row_weights: Wanted | None = None,
+        row_weights: RowWeights | None = None,
     ) -> None:
         """Take one training step of the two networks, at this part of rho. `row_weights` gives weights to the n rows of the
         table.
@@ -185,7 +185,7 @@ class DPCTGAN(GradientGenerator):
         for step in range(self.steps):
             column = step % len(layout.sizes)
             wanted = frequencies.by_logarithm(column, private.n, self.oversampling)
-            weights = Wanted(column=column, weights=wanted / frequencies.columns[column])
+            weights = RowWeights(column=column, weights=wanted / frequencies.columns[column])
             conditions = on_one(column, wanted, self.batch, public)
             self._train(game, rows, (rho - first) / self.steps, private.n, conditions, weights)
         game.finish()

@@ -165,10 +165,10 @@ def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
 def largest_clique(sizes: Sequence[int], sets: Iterable[Columns], most: float = math.inf) -> float:
     """Return the number of cells of the largest clique of `JunctionTree.of`, without building the tree.
 
-    If a clique has more than `most` cells, the result is the number of cells of the first such clique. If all neighbours of a
-    column are connected, this remains true while other columns are eliminated, and the clique of the column does not grow. So
-    all such columns are eliminated at once. A column v with a closed neighbourhood of size d has this property if the row of v
-    in (A A) * A has the sum d^2, where A is the adjacency matrix with ones on its diagonal.
+    If a clique has more than `most` cells, the result is the number of cells of one such clique. If all neighbours of a
+    column are connected, this remains true while other columns are eliminated, and the clique of the column does not grow.
+    So all such columns are eliminated at once. A column v with a closed neighbourhood of size d has this property if the
+    row of v in (A A) * A has the sum d^2, where A is the adjacency matrix with ones on its diagonal.
     """
     linked = np.eye(len(sizes), dtype=np.float32)
     links = {(column, neighbour) for columns in sets for column in columns for neighbour in columns}

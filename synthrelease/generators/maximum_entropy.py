@@ -419,7 +419,7 @@ class ProportionalFit:
 
         Returns
         -------
-        bool : whether the changes are within the tolerances.
+        bool : whether the changes are within the tolerances, or within twice the tolerances if more sweeps do not help.
         """
         if not agreed:
             sums = [tilt.target for tilt in self._sums]

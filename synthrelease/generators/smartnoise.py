@@ -110,7 +110,8 @@ def network_of(learned: LearnedField, layout: Layout, plausibility: Plausibility
 
     Raises
     ------
-    RejectedRound : if a clique has too many cells, or if the library's tables contain NaN or no plausible cell.
+    RejectedRound : if a clique has too many cells, if the library cannot compute its tables, or if they contain NaN or no
+        plausible cell.
     """
     from synthrelease.generators.smartnoise_library import column_names
 
@@ -148,7 +149,8 @@ class AIM(LibraryGenerator):
     rounds : the budget of one round is the whole budget divided by this number. This number must be at least the number of
         columns: with a smaller number, the library would spend more than its budget on single columns. The actual number of
         rounds depends on noisy answers. Example: `rounds = [16, 96]`.
-    max_model_size : the largest size of the model's junction tree, in megabytes. Example: `max_model_size = 20`.
+    max_model_size : the largest size of the fitted model (of its junction tree), in megabytes. Example: `max_model_size =
+        20`.
 
     Examples
     --------

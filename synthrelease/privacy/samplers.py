@@ -2,11 +2,11 @@
 
 Rounded Gaussian noise is continuous Gaussian noise, rounded to whole numbers (theory 9.13, rounded Gaussian noise).
 
-The absolute value of a standard normal number is c w + t. Here c is a cell of width w = 1 / 1024, and t is an offset within the
-cell. The cell is drawn with Pr[c] proportional to exp(-(c w)^2 / 2), and the offset uniformly. The pair is accepted with
-probability exp(-(c w t + t^2 / 2)), which is almost 1; otherwise it is drawn again. Bits of t and of the acceptance coin are
-read until they decide acceptance and the whole number nearest to sigma (c w + t). All decisions use whole numbers, and the
-tails are not truncated.
+To draw a standard normal number exactly, its absolute value is composed as c w + t. Here c is a cell of width w = 1 / 1024,
+and t is an offset within the cell. The cell is drawn with Pr[c] proportional to exp(-(c w)^2 / 2), and the offset
+uniformly. The pair is accepted with probability exp(-(c w t + t^2 / 2)), which is almost 1; otherwise it is drawn again.
+Bits of t and of the acceptance coin are read until they decide acceptance and the whole number nearest to sigma (c w + t).
+All decisions use whole numbers, and the tails are not truncated.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from synthrelease.generators.adversarial_mechanism import (
 )
 from synthrelease.generators.base import Background
 from synthrelease.generators.counting_queries import CELL_LIMIT
-from synthrelease.generators.gan_networks import Game, Network, Wanted, Weights
+from synthrelease.generators.gan_networks import Game, Network, RowWeights, Weights
 from synthrelease.generators.gans import DPGAN
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.curves import zcdp
@@ -144,9 +144,9 @@ class Watched(SystemEntropy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wanted", [None, Wanted(column=1, weights=np.array([0.2, 1.0, 40.0]))], ids=["alike", "weighted"])
+@pytest.mark.parametrize("wanted", [None, RowWeights(column=1, weights=np.array([0.2, 1.0, 40.0]))], ids=["alike", "weighted"])
 @pytest.mark.parametrize("clip", [0.1, 1.0, 50.0])
-def test_no_neighbour_moves_a_gradient_by_more_than_is_paid_for(clip: float, wanted: Wanted | None) -> None:
+def test_no_neighbour_moves_a_gradient_by_more_than_is_paid_for(clip: float, wanted: RowWeights | None) -> None:
     """All pairs of tables of three records, several critics; the noise is wide enough for each, and not much too wide.
 
     The bound is not attained: gradients of two rows are never opposite to each other, the last bias sees to that.
