@@ -286,7 +286,7 @@ UNUSABLE: dict[str, tuple[bytes, str]] = {
     "a header in another encoding": (f"face,year,höhe\n{ROWS}".encode("latin-1"), "The file is not text in UTF-8"),
     "another delimiter": (f"face,year\n{ROWS}".replace(",", ";").encode(), "columns of the file are separated by a semicolon"),
     "a title above the header": (f"Coins of 2019\nface,year\n{ROWS}".encode(), "The header has none of the columns"),
-    "no header": (ROWS.encode(), "Check that the first line of the file is a header."),
+    "no header": (ROWS.encode(), "In a text file, the first line must be a header."),
     "another header": (f"face,Year\n{ROWS}".encode(), "If 'Year' in the header"),
     "a column twice": (f"face,year,year\n{ROWS}".encode(), "The column 'year' occurs more than once"),
     "a quote in the header": (f'"face"x,year\n{ROWS}'.encode(), "header contains an open quote, or text after a closing quote"),

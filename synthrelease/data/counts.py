@@ -1,5 +1,8 @@
-"""Represent a table by its distinct cells and the number of rows in each cell. After a file has been read, the program works
-with these counts and no longer with rows.
+"""Represent a table by its distinct cells and the number of rows in each cell. A cell is a combination of one bin of every
+column. After a file has been read, the program works with these counts and no longer with rows.
+
+Many functions encode the cell of a row as one integer, its code. In a wide table, a cell needs several integers, which are
+called words (see `data.layout`).
 
 All counts are exact 64-bit integers. So the results do not depend on the order of the rows.
 """
@@ -32,8 +35,8 @@ _NUMBERS_A_ROW = 2  # Up to this ratio of numbers to rows, rows are looked up in
 
 
 def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the code of each row's cell as an (n_rows,) int64 array, given the (n_rows,) bins of every column. At least one
-    column is needed.
+    """Encode each row's combination of bins as one integer, and return these codes as an (n_rows,) int64 array. `digits`
+    contains the (n_rows,) bins of every column; at least one column is needed.
 
     Raises
     ------
@@ -45,9 +48,9 @@ def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int], kind: Any = np.int64) -> np.ndarray:
-    """Return one code per row for the combination of its bins in the given columns, as an (n_rows,) array of type `kind`. In
-    the order of the codes, the last column varies fastest. The product of the columns' numbers of bins must not exceed
-    `CODED_CELLS`.
+    """Encode each row's combination of bins in the given columns as one integer, and return an (n_rows,) array of type `kind`.
+    In the order of these codes, the bin of the last column changes fastest. The columns may have at most `CODED_CELLS`
+    combinations of bins.
     """
     # as many columns as fit into codes of 32 bits, which are half as large and twice as fast
     parts = [(part, math.prod(layout.sizes[column] for column in part)) for part in layout.words_within(2**32 - 1, columns)]
@@ -61,8 +64,8 @@ def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int]
 
 
 def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[int], cells: int) -> np.ndarray:
-    """Return one code per row for the given columns, which have `cells` combinations of bins in total. The integer type is
-    small, but large enough for adding further codes.
+    """Encode each row's combination of bins in the given columns as one integer. `cells` is the number of combinations, for
+    which the result has the smallest sufficient integer type.
     """
     kind = np.min_scalar_type(cells) if cells < 2**32 else np.dtype(np.int64)  # a sum with unsigned 64 bits would be rounded
     codes = np.zeros(1, dtype=kind)
@@ -77,8 +80,8 @@ def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[i
 
 
 def words_of(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return an (n_rows,) array of codes for each word of the layout (`Layout.words`). Sorting rows by these codes, word after
-    word, sorts them by their cells.
+    """Encode each row's combination of bins as a few integers, one for each group of columns in `Layout.words`. Return an
+    (n_rows,) array for each group. Rows that are sorted by these arrays, the first array first, are sorted by their cells.
     """
     if not isinstance(digits, PackedBins):
         return [word_of(layout, digits, word) for word in layout.words]
@@ -92,14 +95,14 @@ def words_of(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def packed(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return an (n_rows,) array of codes for each group of columns in `layout.packs`, given the (n_rows,) bins of every
-    column.
+    """Encode rows in little memory: return, for each group of columns in `layout.packs`, an (n_rows,) array of integers that
+    encode the bins in these columns. `digits` contains the (n_rows,) bins of every column.
     """
     return [word_of(layout, digits, columns, _kind(layout, columns)) for columns in layout.packs]
 
 
 def packed_from(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the codes that `packed` would return for rows whose bins in column c are `maps[c][digits[c]]`."""
+    """Recode rows to other bins and encode them as in `packed`. The new bins in column c are `maps[c][digits[c]]`."""
     parts = [room(number_of_rows(digits), _kind(layout, columns)) for columns in layout.packs]
     for part, columns in zip(parts, layout.packs, strict=True):
         stride = 1
@@ -118,8 +121,8 @@ def _kind(layout: Layout, columns: Iterable[int]) -> Any:
 
 
 def bins_of(layout: Layout, codes: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the (n_rows,) bins of every column for rows with these codes. The arrays have the smallest unsigned type that can
-    represent all bins.
+    """Decode the codes of rows (see `codes_of`): return the (n_rows,) bins of every column. The arrays have the smallest
+    unsigned type that can represent all bins of the column.
     """
     bins = tuple(np.empty(len(codes), dtype=np.min_scalar_type(max(size - 1, 0))) for size in layout.sizes)
     for rows in few_rows(len(codes)):
@@ -153,8 +156,8 @@ class PackedBins(Sequence[np.ndarray]):
         return self.run(column, column).astype(np.min_scalar_type(max(self.layout.sizes[column] - 1, 0)))
 
     def run(self, first: int, last: int) -> np.ndarray:
-        """Return one code per row for the columns from `first` to `last`, as an (n_rows,) array. All these columns must be
-        encoded in the same integer; the result has its type.
+        """Return, for each row, the code of its bins in the columns from `first` to `last`, as an (n_rows,) array. All these
+        columns must be stored in the same integer; the result has the type of this integer.
         """
         place = self.layout.pack_of[first]
         part, pack, sizes = self.parts[place], self.layout.packs[place], self.layout.sizes
@@ -293,7 +296,8 @@ class EqualRows:
 
 
 def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the (n_needles,) position of each searched row in the haystack, or -1 if the haystack does not contain the row.
+    """Search rows in a sorted table. Return the (n_needles,) positions of the rows in the table, with -1 for a row that the
+    table does not contain.
 
     Parameters
     ----------
@@ -348,8 +352,8 @@ def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarra
 
 
 class Addends:
-    """Integer values, one per row, prepared for being summed by cell several times. Each time, the rows are assigned to cells
-    in a different way.
+    """Integer values, one per row, prepared for exact sums within cells. The same values can be summed several times, for
+    different assignments of the rows to cells.
 
     Attributes
     ----------
@@ -408,7 +412,7 @@ class Counts:
 
     @classmethod
     def of(cls, layout: Layout, digits: Sequence[np.ndarray], counts: np.ndarray | None = None) -> Counts:
-        """Count the rows that have these bins.
+        """Count the rows in each cell, for rows that are given by their bins.
 
         Parameters
         ----------
@@ -420,8 +424,8 @@ class Counts:
 
     @classmethod
     def of_parts(cls, layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None = None) -> Counts:
-        """Count the rows that have these codes (see `packed`). `counts` is as in `Counts.of`. The list `parts` is emptied, so
-        that the rows are not in memory twice.
+        """Count rows that are given by their codes, as `packed` returns them. `counts` is as in `Counts.of`. The list `parts`
+        is emptied, so that the rows are not in memory twice.
         """
         distinct, sums = _collect(layout, parts, counts)
         if layout.has_codes:
@@ -553,10 +557,8 @@ class Counts:
         return Counts.known(layout, self.counts, words=self._words, bins=bins)
 
     def find(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the (n_rows,) position of each row's cell among the cells of this table, or -1 if this table does not contain
-        the cell.
-
-        `digits` has one array of bins per column.
+        """Search rows, given by their (n_rows,) bins in every column, among the cells of this table. Return the (n_rows,)
+        positions of their cells, with -1 for a row whose cell is not in this table.
         """
         return places_in(self.words, words_of(self.layout, digits))
 
@@ -639,8 +641,9 @@ def check_full_array(layout: Layout) -> None:
 
 
 def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-    """Return the sorted codes of the distinct rows (see `packed`), and how often each row occurs. If `counts` is omitted, every
-    given row counts once. Rows with a total count of 0 are dropped. The list `parts` is emptied.
+    """Find the distinct rows among rows that are given by their codes (see `packed`). Return their codes in the order of the
+    cells, and how often each distinct row occurs. `counts` says how often each given row counts; if it is None, once. Rows with
+    a total count of 0 are dropped. The list `parts` is emptied.
     """
     values = ones(len(parts[0])) if counts is None else np.asarray(counts, dtype=np.int64)
     if layout.n_cells <= DENSE_LIMIT:

@@ -135,7 +135,7 @@ class Pattern:
 
 
 def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) -> Iterator[Pattern]:
-    """Yield a `Pattern` for every set of columns in which some row has its gaps. The order is deterministic.
+    """Yield a `Pattern` for every set of columns that has gaps together in some row. The order is deterministic.
 
     Parameters
     ----------
@@ -194,7 +194,9 @@ class _Blocks:
 
 
 def _blocks(counts: np.ndarray, smallest: int) -> _Blocks:
-    """Divide the rows of each cell into floor(count / smallest) blocks of nearly equal size, but at least into one block."""
+    """Divide the rows of each cell into blocks of nearly equal size: as many as possible with at least `smallest` rows, but at
+    least one.
+    """
     pieces = np.maximum(1, counts // smallest)
     cell = np.repeat(np.arange(len(counts)), pieces)
     position = np.arange(len(cell)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
@@ -205,7 +207,7 @@ def _blocks(counts: np.ndarray, smallest: int) -> _Blocks:
 def _drawn(
     table: Counts, pattern: Pattern, recipient: np.ndarray, gaps: Gaps, rules: Plausibility, generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw the donors of all blocks, and return the (n_copies, n_blocks) indices of their cells.
+    """Draw a donor for each block of recipients in each copy, and return the (n_copies, n_blocks) indices of the donors' cells.
 
     Parameters
     ----------

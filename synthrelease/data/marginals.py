@@ -1,5 +1,6 @@
-"""Compute marginals of a table, or of the difference between two tables. Each marginal is summed from the whole table, or from
-a stored marginal that contains its columns if this is less work.
+"""Compute marginals of a table, or of the difference between two tables. The marginal on some columns contains the number of
+rows for each combination of their bins. It is summed from the whole table, or from a cached marginal that contains these
+columns if this is less work.
 """
 
 from __future__ import annotations
@@ -88,20 +89,19 @@ _Step = tuple[int, Columns]
 
 
 def column_groups(layout: Layout, together: int, cells: CellLimit) -> tuple[Columns, ...]:
-    """Divide the columns into groups of neighbouring columns. The joint table of any `together` groups should have about
-    `cells` cells.
-
-    Each group has at least one column.
+    """Divide the columns into groups of neighbouring columns, so that the joint table of any `together` groups has about
+    `cells` cells. Each group has at least one column.
     """
     most = min(GROUP_CELLS, max(_FEWEST_CELLS, cells))
     return layout.words_within(max(2.0, most ** (1 / together)), most=max(1, MOST_AXES // together))
 
 
 def are_first_with(chosen: Columns, touched: Groups) -> bool:
-    """Return whether `chosen` is the first combination of groups of columns that contains all groups in `touched`. These are
-    the groups to which the columns of a table belong.
+    """Return whether `chosen` is the first combination of groups, in lexicographic order, that contains all groups in
+    `touched`.
 
-    The table can be computed from several combinations of groups, but must be yielded only once.
+    A marginal whose columns belong to the groups in `touched` can be computed from every such combination. It is yielded only
+    for the first one.
     """
     missing = len(chosen) - len(touched)
     first = [number for number in range(chosen[-1] + 1) if number not in touched][:missing]
@@ -109,18 +109,18 @@ def are_first_with(chosen: Columns, touched: Groups) -> bool:
 
 
 def bins_in_cells(shape: tuple[int, ...]) -> np.ndarray:
-    """Return a 0/1 matrix that says which bins each cell of a table of this shape has. The matrix has a row for each bin of
-    each column of the table, and a column for each cell.
+    """Return a 0/1 matrix with a row for each bin of each column of a table, and a column for each cell. An element is 1 if the
+    cell has this bin.
     """
     bins = np.indices(shape).reshape(len(shape), -1)
     return np.concatenate([of == np.arange(size)[:, None] for of, size in zip(bins, shape, strict=True)]).astype(float)
 
 
 def steps_down(columns: int, largest: int) -> Iterable[_Step]:
-    """Return an order for computing the marginals on all subsets of at most `largest` columns, each once. Each marginal is
-    computed from a larger one by summing over one column (depth-first), so the larger subsets on the way are included.
+    """Return an order in which to compute the marginals on all subsets of at most `largest` columns, each once. Each marginal
+    is computed from a larger one by summing over one column (depth-first), so the larger subsets on the way are included.
 
-    Each item contains the number of columns that have been summed out, and the remaining columns.
+    Each item contains the number of columns that have been summed over, and the remaining columns.
     """
     return _few_steps(columns, largest) if columns <= _FEW_COLUMNS else _steps(tuple(range(columns)), largest)
 
@@ -339,8 +339,8 @@ def lattice(table: Counts) -> Lattice:
 
 
 def difference(left: Counts, right: Counts) -> Lattice:
-    """Return an object that computes the marginals of left minus right. They include every cell that occurs in either table,
-    even if the difference is 0.
+    """Return an object that computes the marginals of the difference left - right. A marginal includes every cell that occurs
+    in either table, even if the difference is 0 there.
     """
     if has_full_array(left.layout):
         return Lattice(left.layout, (left.dense() - right.dense()).reshape(left.layout.sizes))
@@ -357,8 +357,8 @@ def difference(left: Counts, right: Counts) -> Lattice:
 def differences(
     left: Counts, right: Counts, largest: int, named: Sequence[Columns] = ()
 ) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield every marginal of 1 to `largest` columns, and the named marginals, of left minus right. Each item contains the
-    columns and the values of a marginal. Each marginal is yielded once.
+    """Yield the marginals of the difference left - right: all with 1 to `largest` columns, and those in `named`. Each item
+    contains the columns and the values of a marginal. Each marginal is yielded once.
 
     The values include every cell that occurs in either table, even if the difference is 0. For marginals with at most
     DENSE_LIMIT cells, they include every cell. The marginals are in no particular order.
@@ -379,8 +379,8 @@ def differences(
 
 
 def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield every marginal of 1 to `largest` columns once. Each item contains the columns, in increasing order, and the
-    values.
+    """Yield every marginal of 1 to `largest` columns once. Each item contains the columns, in increasing order, and the values
+    of the marginal as a flat array (see `values_of`).
     """
     sizes = whole.layout.sizes
     largest = min(largest, len(sizes))
@@ -476,8 +476,8 @@ def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iter
 
 
 def _words(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> list[list[np.ndarray]]:
-    """Return, for each group of columns, the codes of every part's cells. Return an empty list if the table is a full array, or
-    if a group is too large.
+    """Return, for each group of columns and each part of a table (see `Lattice.parts`), the codes of the part's cells in these
+    columns. Return an empty list if the table is a full array, or if a group has more than DENSE_LIMIT cells.
     """
     if whole.whole is not None or max(cells) > DENSE_LIMIT:
         return []
@@ -495,7 +495,7 @@ def _ordered(
     words: Sequence[Sequence[np.ndarray]],
     order: Columns,
 ) -> Table:
-    """Return the marginal on all columns of the chosen groups. The columns `order` are its axes, in this order."""
+    """Return the marginal on all columns of the chosen groups. Its axes are these columns in the order `order`."""
     columns = tuple(column for number in chosen for column in groups[number])
     layout = whole.layout.subset(columns)
     if whole.whole is None and (not words or not has_full_array(layout)):
@@ -508,8 +508,8 @@ def _ordered(
 
 
 def _codes(words: Sequence[Sequence[np.ndarray]], cells: Sequence[int]) -> Iterator[np.ndarray]:
-    """Yield, for every part, the codes of its cells for several groups of columns together. They are computed from the codes
-    for each group, and have the smallest integer type.
+    """Yield, for every part of a table (see `Lattice.parts`), the codes of its cells in several groups of columns together.
+    They are computed from `words`, the codes in each group, and `cells`, the number of cells of each group.
     """
     kind = np.min_scalar_type(math.prod(cells))
     for of_part in zip(*words, strict=True):

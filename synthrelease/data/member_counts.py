@@ -24,7 +24,8 @@ Result = TypeVar("Result")
 
 
 class BinnedCounts(Counts):
-    """Counts on the bins of a transformation, together with the atomic cells of the same rows.
+    """Counts of rows on the bins of a transformation, together with the counts of the same rows on atomic cells, the finest
+    cells.
 
     Attributes
     ----------
@@ -62,11 +63,11 @@ def cached(table: Counts, key: Hashable, make: Callable[[], Result]) -> Result:
 
 
 def atoms_of(table: Counts, transformation: Transformation) -> Counts:
-    """Return the counts on atomic cells of a table whose bins are those of a transformation.
+    """Return the counts on atomic cells of a table that has the bins of a transformation.
 
     Raises
     ------
-    ValueError : if the table has no atomic cells, unless its bins are the atomic bins.
+    ValueError : if the table is not a `BinnedCounts`, and its bins are not the atomic bins.
     """
     if isinstance(table, BinnedCounts):
         return table.atoms
@@ -78,10 +79,11 @@ def atoms_of(table: Counts, transformation: Transformation) -> Counts:
 def stacked(
     rows: MemberRows, table: Counts, number: np.ndarray, layout: Layout, bins: Callable[[str, Seat], np.ndarray]
 ) -> Counts:
-    """Count the members' rows that all roots of a table make.
+    """Count the rows of members (see `MemberRows`) that all roots of a wide table make.
 
     Parameters
     ----------
+    rows, table : the definition of the rows, and the counts of the roots.
     number : (n_cells,) the number of members that a root in each cell has.
     layout : the layout of the members' rows.
     bins : a function that takes a column and a position, and returns the (n_cells,) bins of the members at this position. If a
@@ -94,7 +96,7 @@ def stacked(
 
 
 def on_bins(rows: MemberRows, table: Counts, numbers: Mapping[str, Sequence[float | None]]) -> Counts:
-    """Count the members' rows of a table that has released bins.
+    """Count the rows of members that the roots of a wide table make. The table has released bins.
 
     Parameters
     ----------
@@ -114,7 +116,8 @@ def on_bins(rows: MemberRows, table: Counts, numbers: Mapping[str, Sequence[floa
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOnBins:
-    """Count the members' rows of tables on the bins of a transformation.
+    """Counts the rows of members (see `MemberRows`) that the roots of wide tables make. The wide tables have the bins of one
+    transformation.
 
     Attributes
     ----------
@@ -141,7 +144,9 @@ class RowsOnBins:
         return on_bins(self.rows, table, self._numbers)
 
     def with_own_values(self, table: Counts) -> Counts:
-        """Count the members' rows of a table that has atomic cells. The result also has atomic cells."""
+        """Count the rows of members of a table that also has atomic cells. If there are columns in `own`, the result also has
+        atomic cells.
+        """
         if not self.own:
             return self.on_bins(table)
         atoms, maps = atoms_of(table, self.wide), self.wide.maps

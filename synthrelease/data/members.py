@@ -66,14 +66,14 @@ class MemberRows:
 
     @property
     def known(self) -> list[str]:
-        """Return all names of columns that these rows can have, except differences of two columns."""
+        """Return all names of columns that these rows can have, such as "age" or "first.age", except differences."""
         prefixes = {"members": "", "others": FIRST, "pairs": OTHER}[self.of]
         roots = self.linked.of_roots(self.wide)
         names = [name for name in self.linked.names if name not in roots]
         return [*names, *(f"{prefixes}{name}" for name in self.linked.names if prefixes), *roots]
 
     def unknown(self) -> list[str]:
-        """Return the names that occur in `names`, also inside differences, but are not columns."""
+        """Return the names in `names`, also inside differences, that are not names of columns."""
         return [part for name in self.names for part in parts_of(name) if self._column(part, self.seats[0]) is None]
 
     def columns(self, name: str, seat: Seat) -> list[str]:

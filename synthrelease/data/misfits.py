@@ -45,8 +45,8 @@ MEND = (
 
 
 def forbidden_kinds(column: Column) -> Iterator[int]:
-    """Yield the kinds of values outside all bins that are errors in a column. Rows with other values outside all bins are
-    excluded.
+    """Yield the kinds of values without a bin (MISSING, OUTSIDE, WRONG) that are errors in a column. If WRONG is not among
+    them, a text that is not a number or date counts as a missing value. Other values without a bin exclude their rows.
     """
     if column.missing == "error":
         yield MISSING
@@ -119,12 +119,12 @@ def dates_in(schema: Schema, source: str) -> DateFormat | None:
 
 
 def _but_for_names(column: Column) -> Column:
-    """Return a column without its names, description and alternatives. Two columns with equal results assign every text to the
-    same bin.
+    """Return a column without its name, description and alternatives. If two columns are equal in the rest, they assign every
+    text to the same bin.
     """
     return replace(column, name="", description="", alternatives={})
 
 
 def needed_columns(schema: Schema) -> list[str]:
-    """Return the names of the columns that must be read from the file for a schema. Each name occurs once."""
+    """Return the columns of the file that must be read for a schema. Each name occurs once."""
     return list(dict.fromkeys(name for column in schema.columns for name in column.sources))

@@ -43,8 +43,8 @@ from synthrelease.errors import listing
 
 
 class AllowedCells:
-    """The cells of a mask that are allowed (False), in lexicographic order, as an (n, n_columns) sequence of indices. It
-    supports `len` and indexing by an array of positions.
+    """The combinations of bins that a mask allows, in lexicographic order. An object of this class behaves like an (n,
+    n_columns) array of bins for `len` and for indexing by an array of positions, but needs less memory.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ class Mask:
 
 @dataclass(frozen=True, kw_only=True)
 class Plausibility:
-    """All rules for one kind of rows (private or synthetic), prepared for one layout. Rules that share columns are combined in
-    one mask.
+    """All plausibility rules for one kind of rows (private or synthetic), prepared for a table with given columns and bins.
+    Rules that share columns are combined in one mask.
 
     Because rules that share columns are combined, the masks remain exact when bins are merged. A coarse cell is a product of
     sets. A product of sets over disjoint columns is wholly implausible if and only if one of its factors is wholly implausible.
@@ -184,8 +184,8 @@ class Plausibility:
         return table.keep(~self.forbidden(table.bins)) if self.masks or self.records else table
 
     def drawn_from(self) -> list[tuple[tuple[int, ...], AllowedCells | np.ndarray]]:
-        """Return the allowed combinations of bins. There is an item for each group of columns that are connected by rules, and
-        for each other column.
+        """Return the allowed combinations of bins, from which rows can be drawn: one item for each group of columns that rules
+        connect, and for each other column.
 
         Each item contains the columns and an (n, n_columns) array-like of combinations. For linked tables, the combinations
         describe only existing members. Call `follow` to complete the rows that are made from these combinations.
@@ -225,8 +225,8 @@ class Plausibility:
         return zeros
 
     def home_of(self, upper: int, lower: int) -> np.ndarray | None:
-        """Return, for each bin of the column `lower`, the only bin of the column `upper` that the rules allow with it. Return
-        None if, for some bin of `lower`, the rules do not allow exactly one bin of `upper`.
+        """Return, for each bin of the column `lower` (such as a municipality), the only bin of the column `upper` (such as its
+        region) that the rules allow together with it. Return None if there is not exactly one for every bin of `lower`.
         """
         possible = ~self.structural_zeros((upper, lower))
         return None if (possible.sum(axis=0) != 1).any() else possible.argmax(axis=0)
@@ -272,8 +272,8 @@ def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
 
 
 def _uneven(rule: Rule, columns: Sequence[Column]) -> set[str]:
-    """Return the columns in which a rule treats two atomic bins differently although they belong to the same bin of some
-    alternative.
+    """Return the columns in which a rule is uneven (see `Plausibility.from_rules`): it treats two atomic bins differently
+    although they belong to the same bin of some alternative.
     """
     mask, uneven = _mask_of([rule], columns), set()
     for axis, column in enumerate(mask.columns):

@@ -170,8 +170,9 @@ def disagreements(margins: Sequence[Margin], tolerance: float) -> list[Disagreem
 
 
 def _common(left: Margin, right: Margin, shared: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[list[str]]]:
-    """Sum the totals of two margins over all columns that they do not share. In each shared column, use the finest groups that
-    are unions of whole groups of both margins. Return both arrays of totals and the labels of the groups.
+    """Make the totals of two margins comparable: sum them over all columns that the margins do not share, and to common groups
+    in each shared column (see `_finest_common`). Return both arrays of totals, and for each shared column the labels of the
+    groups.
     """
     tables = [added_up(margin.table, margin.columns, shared) for margin in (left, right)]
     labels = []
@@ -196,8 +197,8 @@ def _first_bins(into: Sequence[int]) -> list[int]:
 
 
 def _finest_common(left: Sequence[int], right: Sequence[int]) -> list[int]:
-    """Return the finest grouping of bins in which each group is a union of whole groups of both given groupings, as an
-    (n_bins,) list.
+    """Find the finest grouping of bins in which each group is a union of whole groups of both given groupings. Return the group
+    of each bin. Example: the groupings 0-9, 10-19, 20+ and 0-14, 15-19, 20+ have the common groups 0-19 and 20+.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -224,7 +225,11 @@ this.
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """Neighbouring groups of a column that were merged in a margin, because a cell had too few rows."""
+    """Neighbouring groups of a column that were merged in a margin, because a cell had too few rows or could not reach its
+    total.
+
+    `margin` is the position of the margin in the calibration, and `labels` are the labels of the groups.
+    """
 
     margin: int
     column: str
@@ -306,8 +311,8 @@ def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> 
 
 
 def _weights(weights: np.ndarray, rows: np.ndarray) -> Weights:
-    """Compute the summary figures of weights. `weights` contains the (n_cells,) weights of the cells, and `rows` their numbers
-    of rows. The weights are not changed.
+    """Return the weights of cells with their summary statistics, such as the design effect. `weights` contains the (n_cells,)
+    weights, and `rows` the numbers of rows of the cells.
     """
     total = math.fsum(rows)
     mean = math.fsum(rows * weights) / total
@@ -330,8 +335,18 @@ def _rake(
     tolerance: float,
     limits: tuple[float, float],
 ) -> tuple[np.ndarray, int]:
-    """Return the (n_kinds,) weights of the distinct kinds of rows, and the number of cycles. The rows of a cell whose total is
-    0 have weight 0.
+    """Rake the weights of kinds of rows: rows of a kind are in the same cell of every margin and have the same starting weight.
+    Return the (n_kinds,) weights and the number of cycles. The rows of a cell whose total is 0 have weight 0.
+
+    Parameters
+    ----------
+    rows, begin : for each kind, its number of rows and its starting weight.
+    cells : for each margin, the (n_kinds,) cells of the kinds.
+    limits : the smallest and the largest weight.
+
+    Raises
+    ------
+    NotCalibrated : if the margins are not met after MOST_CYCLES cycles.
     """
     totals = [margin.table.ravel() for margin in margins]
     counted = np.all([aims[cell] > 0 for cell, aims in zip(cells, totals, strict=True)], axis=0)
@@ -405,7 +420,7 @@ def _with_enough_rows(
 
 
 def _neighbour(rows: np.ndarray, axis: int, group: int) -> int:
-    """Choose the neighbouring group with fewer rows, to be merged with the given group. Return the smaller index of these two
+    """Choose which neighbour to merge with a group: the neighbouring group with fewer rows. Return the smaller index of the two
     groups.
     """
     sizes = rows.sum(axis=tuple(other for other in range(rows.ndim) if other != axis))

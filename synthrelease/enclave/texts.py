@@ -74,7 +74,7 @@ def decimal_text(written: str) -> str | None:
 
 
 def float_texts(numbers: np.ndarray) -> list[str | None]:
-    """Return the texts of floating-point numbers of any precision."""
+    """Return the texts of floating-point numbers of any precision, with None for NaN (see `float_text`)."""
     if numbers.dtype == np.float64:
         return list(map(float_text, numbers.tolist()))
     return [_plain(Decimal(str(number))) if math.isfinite(number) else float_text(float(number)) for number in numbers]

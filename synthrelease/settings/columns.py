@@ -499,7 +499,7 @@ def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | 
         column = f"for the column {missing[0]!r} in the configuration"
         advice = f"If {guess!r} in the header is this column, set source = {guess!r} {column}."
     elif len(missing) == len(needed):
-        advice = "Check that the first line of the file is a header."
+        advice = "Compare these names with the file. In a text file, the first line must be a header."
     else:
         advice = "Set source for a column that has another name in the file."
     if len(missing) == len(needed):
