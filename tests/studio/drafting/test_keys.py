@@ -305,7 +305,7 @@ def test_a_row_that_is_left_out_for_its_person_is_not_said_to_lack_a_value(tmp_p
     found = draft("visits", tmp_path / "visits.csv", unit="patient", promise=Promise.of("2", pure=False))
     text = " ".join(found.configuration.replace("\n#", " ").split())
     assert 'key = "patient" first_by = "random"' in text
-    assert f"{rows - 2000} rows of persons with further rows" in text
+    assert f"{rows - 2000:,} rows of persons with more rows than are released" in text
     assert "draft with `--key patient`" in text  # the way to release them all the same
     assert "Left out: 'visit', because the released rows of persons differ too much from all rows here." in text
     leans = re.search(r"differ most .*: ([\d.]+)% instead of ([\d.]+)%", text)

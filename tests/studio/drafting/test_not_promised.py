@@ -32,8 +32,8 @@ def test_every_pair_that_fits_lose_is_named_once_with_a_reason(file: PublicFile)
     assert sorted(table.pairs) == sorted({"age:ward", *(f"mark:sign {number}" for number in range(40))})
     assert "No table" not in table.why  # some of the pairs are in measured tables
     words = " ".join(text.replace("#", "").split())
-    assert "For the first 2, the model is already too large" in words
-    assert "For the last 39, fewer than one row in a hundred" in words  # one pair is lost among all rows, too
+    assert "For the first 2, a table would make the model too large" in words
+    assert "For the others, fewer than one row in a hundred" in words  # one pair is lost among all rows, too
 
 
 def test_of_very_many_pairs_as_many_are_named_as_the_file_can_hold(file: PublicFile) -> None:
