@@ -12,10 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.studio.baselines.base import CauchyNoise
-from synthrelease.studio.baselines.weighting import choice_law, score_sensitivity, selection_epsilon
 from tests.helpers.running_example import SAMPLES, STRATA
 from tests.helpers.sampled_births import QUESTIONS, by_calibration, by_known_total, by_rate, by_thesis, sample
+from tests.reproduction.cauchy_noise import CauchyNoise
+from tests.reproduction.weighting import choice_law, score_sensitivity, selection_epsilon
 
 
 def running_example() -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from synthrelease.studio.baselines.imputation import GappedTable
+from tests.reproduction.imputation import GappedTable
 
 
 class Record(NamedTuple):

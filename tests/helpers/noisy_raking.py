@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.studio.baselines.imputation import STEPS, Neighbours
 from synthrelease.studio.rehearsal.surrogates import GroupSums, fit
+from tests.reproduction.imputation import STEPS, Neighbours
 
 # Theory 11.8, weighted count.
 #

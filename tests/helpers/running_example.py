@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthrelease.studio.baselines.weighting import Respondents
 from tests.reproduction.tables import running_example
+from tests.reproduction.weighting import Respondents
 
 SAMPLES, STRATA = running_example()
 

@@ -21,14 +21,14 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.base import Background
 from synthrelease.privacy.charges import Meter
-from synthrelease.studio.baselines.imputation import Neighbours
-from synthrelease.studio.baselines.weighting import PostStrata
 from tests.conftest import ROOT
 from tests.helpers.margins import calibration, margin
 from tests.helpers.noisy_raking import noisy_counts, raked_to
 from tests.helpers.running_example import of_counts
 from tests.helpers.small import layout_of
 from tests.helpers.weighted_counts import choose, weighted_count
+from tests.reproduction.imputation import Neighbours
+from tests.reproduction.weighting import PostStrata
 
 AGES, SEXES, WEIGHTS = 6, 2, 6
 LOW = 2

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthrelease.studio.baselines.base import CauchyNoise
-from synthrelease.studio.baselines.imputation import STEPS, Answer, Neighbours
-from synthrelease.studio.baselines.weighting import PostStrata, Respondents, choice_law, score_sensitivity, selection_epsilon
+from tests.reproduction.cauchy_noise import CauchyNoise
+from tests.reproduction.imputation import STEPS, Answer, Neighbours
+from tests.reproduction.weighting import PostStrata, Respondents, choice_law, score_sensitivity, selection_epsilon
 
 
 def weighted_count(

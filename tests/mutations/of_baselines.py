@@ -7,10 +7,10 @@ from tests.mutations.machinery import Mutation
 SWAPPING = "tests/studio/baselines/test_swapping.py"
 FLAVOUR = "tests/published/test_flavour.py"
 REFUSED = "tests/spec/test_bad_specs.py"
-NOISE = "tests/studio/baselines/test_cauchy_noise.py"
-DONORS = "tests/studio/baselines/test_nearest_neighbours.py"
-ANSWERS = "tests/studio/baselines/test_imputed_answers.py"
-STRATA = "tests/studio/baselines/test_post_stratification.py"
+NOISE = "tests/reproduction/test_cauchy_noise.py"
+DONORS = "tests/reproduction/test_nearest_neighbours.py"
+ANSWERS = "tests/reproduction/test_imputed_answers.py"
+STRATA = "tests/reproduction/test_post_stratification.py"
 MINIMUM = "tests/generators/test_minimum_count.py"
 
 OF_BASELINES = (
@@ -97,7 +97,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: gamma below 2 is allowed",
         breaks="the loss exceeds epsilon",
-        place="studio.baselines.base",
+        place="tests.reproduction.cauchy_noise",
         old="LEAST_GAMMA = 2.0",
         new="LEAST_GAMMA = 1.0",
         tests=(NOISE,),
@@ -105,7 +105,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: the noise has another exponent than the charged noise",
         breaks="the noise has another distribution",
-        place="studio.baselines.base:draws",
+        place="tests.reproduction.cauchy_noise:draws",
         old="ratio ** (1 / gamma)",
         new="ratio ** (1 / (gamma + 1))",
         tests=(NOISE,),
@@ -113,7 +113,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: the largest change without additions",
         breaks="a record that wins a whole cell is not covered",
-        place="studio.baselines.imputation:NearestNeighbours.largest_change",
+        place="tests.reproduction.imputation:NearestNeighbours.largest_change",
         old="max(largest, int(self._gains(table, donors).max(initial=0)))",
         new="largest",
         tests=(DONORS,),
@@ -121,7 +121,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: the largest change without the last donor",
         breaks="the removal of the only donor is not covered",
-        place="studio.baselines.imputation:NearestNeighbours.largest_change",
+        place="tests.reproduction.imputation:NearestNeighbours.largest_change",
         old="np.bincount(donors[donors >= 0]).max(initial=1)",
         new="(np.bincount(donors[donors >= 0]) * (np.count_nonzero(~table.gaps) > 1)).max(initial=1)",
         tests=(DONORS,),
@@ -129,7 +129,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: cells without records are not looked at",
         breaks="a new place that wins several cells is not covered",
-        place="studio.baselines.imputation:NearestNeighbours.largest_change",
+        place="tests.reproduction.imputation:NearestNeighbours.largest_change",
         old="int(self._gains(table, donors).max(initial=0))",
         new="int(self._gains(table, donors)[np.unique(table.cells)].max(initial=0))",
         tests=(DONORS,),
@@ -137,7 +137,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: the order of labels does not go round",
         breaks="the last records of a cell have the wrong donor",
-        place="studio.baselines.imputation:NearestNeighbours.donors",
+        place="tests.reproduction.imputation:NearestNeighbours.donors",
         old="(start[:, None] + np.arange(taken)) % len(complete)",
         new="np.minimum(start[:, None] + np.arange(taken), len(complete) - 1)",
         tests=(DONORS,),
@@ -145,7 +145,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: replacing a record as smooth as adding one",
         breaks="the smoothness is ln 2 although L_1 can treble",
-        place="studio.baselines.imputation:smoothness",
+        place="tests.reproduction.imputation:smoothness",
         old="math.log(1 + STEPS[neighbours])",
         new="math.log(2)",
         tests=(ANSWERS,),
@@ -153,7 +153,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: replacing a record changes as much as adding a record",
         breaks="half of the changed donees are ignored",
-        place="studio.baselines.imputation:ImputedAnswers.bound",
+        place="tests.reproduction.imputation:ImputedAnswers.bound",
         old="STEPS[self.neighbours] * self.scheme.largest_change(table) * moved",
         new="self.scheme.largest_change(table) * moved",
         tests=(ANSWERS,),
@@ -161,7 +161,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: the record itself is not in the bound",
         breaks="a record that changes no donors is not covered",
-        place="studio.baselines.imputation:ImputedAnswers.bound",
+        place="tests.reproduction.imputation:ImputedAnswers.bound",
         old="own + STEPS[self.neighbours] * self.scheme.largest_change(table) * moved",
         new="STEPS[self.neighbours] * self.scheme.largest_change(table) * moved",
         tests=(ANSWERS,),
@@ -169,7 +169,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: records that come and go with their donors move by the range",
         breaks="a mean of records selected by imputed values is wrong",
-        place="studio.baselines.imputation:ImputedAnswers.mean",
+        place="tests.reproduction.imputation:ImputedAnswers.mean",
         old="self.high if chosen_by_value else self.high - self.low",
         new="self.high - self.low",
         tests=(ANSWERS,),
@@ -177,7 +177,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: a mean is not cut off at its bounds",
         breaks="a mean is impossible for every file",
-        place="studio.baselines.imputation:ImputedAnswers.mean",
+        place="tests.reproduction.imputation:ImputedAnswers.mean",
         old="min(max(answer.value, self.low), self.high)",
         new="answer.value",
         tests=(ANSWERS,),
@@ -185,7 +185,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: an answer shows its bound",
         breaks="L_1, a fact about single records, is published",
-        place="studio.baselines.imputation:Answer",
+        place="tests.reproduction.imputation:Answer",
         old="neighbours: Neighbours",
         new="neighbours: Neighbours\nbound: float = 0.0",
         tests=(ANSWERS,),
@@ -193,7 +193,7 @@ OF_BASELINES = (
     Mutation(
         name="post-strata: a record that comes has no potential weight",
         breaks="an added record with a large weight is not covered",
-        place="studio.baselines.weighting:PostStrata._potential",
+        place="tests.reproduction.weighting:PostStrata._potential",
         old="np.maximum(comes, np.append(stays, 1.0))",
         new="np.append(stays, 1.0)",
         tests=(STRATA,),
@@ -201,7 +201,7 @@ OF_BASELINES = (
     Mutation(
         name="post-strata: the largest potential weight of this file alone",
         breaks="the bound is not smooth",
-        place="studio.baselines.weighting:PostStrata.smooth_bound",
+        place="tests.reproduction.weighting:PostStrata.smooth_bound",
         old="max(float(bound.max()) for bound in bounds)",
         new="max(float(bound[0]) for bound in bounds)",
         tests=(STRATA,),
@@ -209,7 +209,7 @@ OF_BASELINES = (
     Mutation(
         name="post-strata: a choice of strata costs the same when a record is replaced",
         breaks="the stated cost is half of the true cost",
-        place="studio.baselines.weighting:selection_epsilon",
+        place="tests.reproduction.weighting:selection_epsilon",
         old="STEPS[neighbours] * alpha * sensitivity",
         new="alpha * sensitivity",
         tests=(STRATA,),
@@ -217,7 +217,7 @@ OF_BASELINES = (
     Mutation(
         name="post-strata: the sensitivity of the scores by the largest total",
         breaks="scores change by more than the sensitivity",
-        place="studio.baselines.weighting:score_sensitivity",
+        place="tests.reproduction.weighting:score_sensitivity",
         old="strata.totals.min()",
         new="strata.totals.max()",
         tests=(STRATA,),

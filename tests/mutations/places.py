@@ -2,9 +2,11 @@
 
 A place is `module:Class.function`, `module:Class`, `module:function` or `module` alone. The module is named as it is imported
 inside the package (`criteria.marginals`); the end of that name is enough where only one module ends so (`marginals` is two),
-so that a file may move to another folder. The pieces `old` and `new` are Python: an expression, one or more statements, a
-keyword argument (`sensitivity=1 / n`), or the head of a compound statement (`except ValueError:`, `with lock():`), which leaves
-its body as it is. They are compared as syntax trees; of the file only the text of the piece that is found changes.
+so that a file may move to another folder. A module of the tests has its whole name (`tests.reproduction.weighting`).
+
+The pieces `old` and `new` are Python: an expression, one or more statements, a keyword argument (`sensitivity=1 / n`), or the
+head of a compound statement (`except ValueError:`, `with lock():`), which leaves its body as it is. They are compared as syntax
+trees; of the file only the text of the piece that is found changes.
 """
 
 from __future__ import annotations
@@ -52,6 +54,8 @@ class Found:
 def file_of(place: str, root: Path) -> Path:
     """The file of a place. Raises StaleMutation unless there is exactly one."""
     name, modules = place.partition(":")[0], _modules(root / PACKAGE)
+    if name.startswith("tests."):
+        return root.joinpath(*name.split(".")).with_suffix(".py")
     if name in modules:
         return modules[name]
     found = sorted(path for module, path in modules.items() if module.endswith(f".{name}"))

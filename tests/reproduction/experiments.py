@@ -24,15 +24,9 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.resources import resource
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.baselines.imputation import (
-    GappedTable,
-    ImputedAnswers,
-    NearestNeighbours,
-    Neighbours,
-    order_by_distance,
-)
 from synthrelease.studio.baselines.swapping import PermutationSwapping
 from synthrelease.studio.rehearsal.attempts import AttemptResult, attempts_on_public
+from tests.reproduction.imputation import GappedTable, ImputedAnswers, NearestNeighbours, Neighbours, order_by_distance
 from tests.reproduction.tables import FORMULAS, Rows, markdown, printed
 
 SEED = 2014

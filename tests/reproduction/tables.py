@@ -17,10 +17,10 @@ from synthrelease.criteria.marginals import RelativeMarginalError, ratio_sensiti
 from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.resources import resource
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.baselines.base import CauchyNoise
 from synthrelease.studio.baselines.swapping import best_rate, least_epsilon, nominal_epsilon, pairwise_epsilon
-from synthrelease.studio.baselines.weighting import PostStrata, Respondents, choice_law, score_sensitivity, selection_epsilon
 from synthrelease.studio.rehearsal.utility import ConfidenceIntervals, interval_overlap, standardised_difference
+from tests.reproduction.cauchy_noise import CauchyNoise
+from tests.reproduction.weighting import PostStrata, Respondents, choice_law, score_sensitivity, selection_epsilon
 
 TENTH = Fraction(1, 10)
 

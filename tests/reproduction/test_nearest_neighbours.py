@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from synthrelease.studio.baselines.imputation import GappedTable, NearestNeighbours, order_by_distance
 from tests.helpers.donors import Dataset, Record, changed_slowly, donors_slowly, largest_change_slowly, subsets, table_of
+from tests.reproduction.imputation import GappedTable, NearestNeighbours, order_by_distance
 
 LINE = order_by_distance(np.array([[0], [1], [3], [7]]))
 UNIVERSE = [Record(0, 2, 1.0), Record(1, 5, 0.0), Record(3, 4, 1.0), Record(1, 1, 1.0),

@@ -10,8 +10,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from synthrelease.studio.baselines.base import CauchyNoise
-from synthrelease.studio.baselines.imputation import (
+from tests.helpers.donors import Dataset, Record, subsets, table_of
+from tests.reproduction.cauchy_noise import CauchyNoise
+from tests.reproduction.imputation import (
     Answer,
     GappedTable,
     ImputedAnswers,
@@ -20,8 +21,7 @@ from synthrelease.studio.baselines.imputation import (
     order_by_distance,
     smoothness,
 )
-from tests.helpers.donors import Dataset, Record, subsets, table_of
-from tests.studio.baselines.test_cauchy_noise import exact_loss
+from tests.reproduction.test_cauchy_noise import exact_loss
 
 LINE = order_by_distance(np.array([[0], [1], [3], [7]]))
 UNIVERSE = [Record(0, 2, 3.0), Record(1, 5, 1.0), Record(3, 4, 3.0), Record(1, 1, 2.0),

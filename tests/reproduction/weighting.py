@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.studio.baselines.imputation import STEPS, Neighbours
+from tests.reproduction.imputation import STEPS, Neighbours
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -10,12 +10,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from synthrelease.studio.baselines.base import CauchyNoise
-from synthrelease.studio.baselines.imputation import Answer
-from synthrelease.studio.baselines.weighting import PostStrata, Respondents, choice_law, score_sensitivity, selection_epsilon
 from tests.helpers.running_example import SAMPLES, STRATA, of_counts
 from tests.helpers.weighted_counts import choose, weighted_count
-from tests.studio.baselines.test_cauchy_noise import exact_loss
+from tests.reproduction.cauchy_noise import CauchyNoise
+from tests.reproduction.imputation import Answer
+from tests.reproduction.test_cauchy_noise import exact_loss
+from tests.reproduction.weighting import PostStrata, Respondents, choice_law, score_sensitivity, selection_epsilon
 
 NAMES = list(STRATA)
 ALL = list(STRATA.values())

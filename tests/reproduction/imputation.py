@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from synthrelease.studio.baselines.base import CauchyNoise
+from tests.reproduction.cauchy_noise import CauchyNoise
 
 # Nearest-neighbour imputation in a fixed order, and the largest effect of one record (theory 11.6, changed donees).
 #

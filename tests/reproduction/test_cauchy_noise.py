@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from synthrelease.studio.baselines.base import CauchyNoise, draws, slide_cost, variance
+from tests.reproduction.cauchy_noise import CauchyNoise, draws, slide_cost, variance
 
 LN2, LN3 = math.log(2), math.log(3)
 
