@@ -242,8 +242,8 @@ def _estimate_problems(document: ReleaseDocument, part: EstimatesPart | None, fi
         yield "they do not follow from the published noisy tables"
         return
     if computed.not_a_sample != part.not_a_sample:
-        stated, right_ones = (", ".join(reasons or ()) or "none" for reasons in (part.not_a_sample, computed.not_a_sample))
-        yield f"not_a_sample: release.json states the reasons {stated}, but its declarations give {right_ones}"
+        stated, given = (", ".join(reasons or ()) or "none" for reasons in (part.not_a_sample, computed.not_a_sample))
+        yield f"not_a_sample: release.json states the reasons {stated}, but its declarations give {given}"
     if part.strengths is not None and not _agree(computed.strengths, part.strengths, 0.002, 0.01):
         yield f"strengths: they do not follow from {measurements.NAME}"
     if len(computed.intended) != len(part.intended):

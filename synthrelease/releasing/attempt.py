@@ -155,8 +155,13 @@ def _check_neighbours(prior: Path, document: ReleaseDocument, spec: ReleaseSpec)
     by_key = {True: "by a key", False: "row by row"}
     earlier = (old.neighbours, old.unit, old.person.unit, old.person.records, by_key[document.domain.persons is not None])
     expected = (NEIGHBOURS, UNIT, spec.unit.name, spec.unit.records, by_key[spec.unit.key is not None])
-    names = ("the definition of neighbours", "the unit", "the name of a record", "the number of records of a person")
-    names += ("the way to identify persons",)
+    names = (
+        "the definition of neighbours",
+        "the unit",
+        "the name of a record",
+        "the number of records of a person",
+        "the way to identify persons",
+    )
     for name, is_, was in zip(names, expected, earlier, strict=True):
         if is_ != was:
             raise InputError(f"{prior}: {name} is {was} in this prior, and {is_} in the new release. Both must be the same.")
