@@ -195,8 +195,8 @@ class PublicFailure(SynthreleaseError):
     exit_code = 1
 
     words = (
-        "A computation on the public file failed, because of a mistake in the program. No private data were read and no budget "
-        "was spent. Please report the mistake, with the command. Fewer columns or wider bins may avoid it."
+        "A computation on the public file failed, because of an error in the program. No private data were read and no budget "
+        "was spent. Please report the error, with the command. Fewer columns or wider bins may avoid it."
     )
 
 
@@ -226,7 +226,7 @@ class InternalError(SynthreleaseError):
     def __init__(self, failure: str):
         self.failure = failure
         super().__init__(
-            f"synthrelease stopped because of a mistake in the program or the machine: {failure}. The message is not shown, "
+            f"synthrelease stopped because of an error in the program or the machine: {failure}. The message is not shown, "
             "because it could contain private values. The whole planned privacy budget counts as spent. Rehearse the same "
             "configuration on public data of the same layout to find the cause."
         )

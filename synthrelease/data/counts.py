@@ -43,7 +43,7 @@ def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
     ValueError : if the layout has no codes (`Layout.has_codes`).
     """
     if not layout.has_codes:
-        raise ValueError(f"expected a layout of at most {CODED_CELLS} cells, found {layout.n_cells}: it has no codes")
+        raise ValueError(f"expected a layout of at most {CODED_CELLS:,} cells, found {layout.n_cells:,}: it has no codes")
     return word_of(layout, digits, range(len(layout.sizes)))
 
 
@@ -637,7 +637,7 @@ def check_full_array(layout: Layout) -> None:
     cells.
     """
     if layout.n_cells > DENSE_LIMIT:
-        raise ValueError(f"expected a table of at most {DENSE_LIMIT} cells for a full array, found {layout.n_cells}")
+        raise ValueError(f"expected a table of at most {DENSE_LIMIT:,} cells for a full array, found {layout.n_cells:,}")
 
 
 def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None) -> tuple[tuple[np.ndarray, ...], np.ndarray]:

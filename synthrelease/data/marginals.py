@@ -178,9 +178,7 @@ Table = np.ndarray | Sparse
 
 
 def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
-    """Compute the marginal of each part on the given columns, and return the sum over all parts. `layout` is the layout of
-    these columns.
-    """
+    """Add sparse tables, and return the marginal of their sum on the given columns. `layout` is the layout of these columns."""
     if has_full_array(layout):
         every = (
             part.addends.sums(codes_of(layout, [bins[column] for column in columns]), layout.n_cells, cells)
@@ -463,7 +461,7 @@ def _pairs(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> I
 
 
 def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iterator[tuple[Columns, Table]]:
-    """Yield each marginal of a table that has at most `largest` columns once, in the order of `steps_down`."""
+    """Yield all marginals of a table with at most `largest` columns, each once, in the order of `steps_down`."""
     branch = [(columns, table)]
     for depth, left in steps_down(len(columns), largest):
         chosen = tuple(columns[number] for number in left)

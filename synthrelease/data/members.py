@@ -51,7 +51,9 @@ class MemberRows:
 
     @cached_property
     def seats(self) -> tuple[Seat, ...]:
-        """Return, for each row that a root can make, the positions of the members in this row."""
+        """Return, for each row that a root can make, the positions of its members, such as (3, 1) for the third member beside
+        the first member.
+        """
         slots = range(1, self.linked.most + 1)
         return {
             "members": tuple((slot, slot) for slot in slots),

@@ -43,8 +43,10 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionWords:
-    """The parts of a question: its kind, the condition or column after the kind, and the text after each further keyword.
+    """The parts of a question: its kind, the condition or column after the kind, and the text after each further keyword. For
+    "mean income by sex where age >= 30", `kind` is "mean", `head` "income", `by` "sex" and `where` "age >= 30".
 
+    `groups` contains the conditions of two compared groups; it is empty if the question compares no groups.
     `quantile` is the order of the quantile, strictly between 0 and 1: 0.5 for a median.
     """
 
@@ -146,7 +148,7 @@ def _kind(word: str, text: str) -> Kind:
             return kind
     hint = closest(word, get_args(Kind))
     raise InputError(
-        f"{cut(text, 60)!r} is not a question that can be answered. A question begins with {listing(get_args(Kind))}. "
+        f"{cut(text, 60)!r} is not a question that can be answered. A question begins with one of {listing(get_args(Kind))}. "
         f"Examples: {EXAMPLES}." + (f" Did you mean {hint!r}?" if hint else "")
     )
 

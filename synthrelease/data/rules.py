@@ -119,7 +119,7 @@ class Any:
 
 @dataclass(frozen=True)
 class Gap:
-    """The comparison of two columns of numbers, `column operator other + more`, where `more` is a number."""
+    """The comparison of two columns of numbers, `column operator other + more`, such as "age > years_of_work + 14"."""
 
     column: str
     operator: str
@@ -129,7 +129,9 @@ class Gap:
 
 @dataclass(frozen=True)
 class Count:
-    """A comparison of the number of parts that are true with `other + more`, or with `more` if `other` is None."""
+    """A comparison that counts how many of its parts are true, such as "count(a == 1, b == 1) >= 2". The number is compared
+    with `other + more`, or with `more` if `other` is None.
+    """
 
     parts: tuple[Rule, ...]
     operator: str
@@ -487,8 +489,8 @@ def numbers_of(column: Column) -> Range:
 
 
 def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Truth:
-    """Compare a difference that lies between `low` and `high` with 0. Return two results: whether `difference operator 0` is
-    certainly true, and whether it is certainly false.
+    """Evaluate `difference operator 0` for a difference that is only known to lie between `low` and `high`. Return two results:
+    whether the comparison is certainly true, and whether it is certainly false.
 
     Both are False if the range is NaN.
     """

@@ -32,7 +32,7 @@ _BLANKS = b" \t\r\0\x1a"  # Characters of a blank line, including the end-of-fil
 def fixed_width_batches(
     file: Path, needed: Sequence[str], policy: InputTable, table: str | None, most_rows: int
 ) -> Iterator[Batch]:
-    """Yield the batches of the file, with at most `most_rows` rows each.
+    """Yield the batches of a fixed-width file, with at most `most_rows` rows each.
 
     Raises
     ------

@@ -119,8 +119,8 @@ def first_rows(
     entropy: SystemEntropy = SYSTEM,
     rule: BinRule | None = None,
 ) -> CountedRows:
-    """Count the first rows of all persons. The `n_rows` of the result is the number of persons times the largest number of rows
-    of a person.
+    """Count the first rows of all persons. The `n_rows` of the result is the number of persons times `unit.records`, the
+    largest number of rows that a person may have.
 
     Parameters
     ----------

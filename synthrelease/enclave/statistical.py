@@ -29,8 +29,8 @@ _ENCODINGS = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252", "windows-
 
 
 def package_batches(package: Package, path: Path, needed: Sequence[str], encoding: str, most_rows: int) -> Iterator[Batch]:
-    """Yield the batches of the file, with at most `most_rows` rows each. If the file declares wide columns, the batches have
-    fewer rows.
+    """Yield the batches of a Stata, SAS or SPSS file, with at most `most_rows` rows each. If the file declares wide columns,
+    the batches have fewer rows.
 
     Parameters
     ----------
@@ -56,7 +56,11 @@ def package_batches(package: Package, path: Path, needed: Sequence[str], encodin
 
 
 def read_package(package: Package, path: Path, encoding: str, **options: Any) -> tuple[Any, Any]:
-    """Read a file with pyreadstat. Return its table and its metadata."""
+    """Read a Stata, SAS or SPSS file with pyreadstat. Return its table and its metadata. If the library fails, raise
+    InputError.
+
+    `options` are further arguments of the library, such as the rows to read.
+    """
     # the function behind the functions in the library's documentation, two of which cannot return user-missing codes
     parse = library("pyreadstat.pyreadstat", "pyreadstat", f"files of {package.name}", "formats").parser_entry_point
     damaged = unreadable.damaged(package.name)

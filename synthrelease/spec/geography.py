@@ -162,7 +162,7 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
                 mixed = [into for atom, into in enumerate(binning.of_atom) if atom not in marks and into in marked]
                 if mixed:
                     fault = f"The bin {binning.labels[mixed[0]]!r} merges categories with and without the indicator"
-                    why = f"because {column.name!r} counts the indicators"
+                    why = f"because {column.name!r} lists the indicators"
                     problems.add(f"transformations.{name}", f"{fault}. Separate them, {why}")
     for index, generator in enumerate(release.generators):
         if not GENERATORS[str(generator["family"])].counts:

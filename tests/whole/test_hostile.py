@@ -55,7 +55,7 @@ GOOD = {"code": 2, "text": "release.toml: title: expected a text in quotes, foun
         ({"code": 1}, "exit code 1"),
         ({"code": -9}, "exit code -9"),
         ({"text": 'Traceback (most recent call last):\n  File "x"\nValueError: y'}, "Traceback"),
-        ({"text": "synthrelease stopped because of a mistake in the\nprogram or the machine"}, "a mistake in the program"),
+        ({"text": "synthrelease stopped because of an error in the\nprogram or the machine"}, "an error in the program"),
         ({"text": "expected a text in quotes, found To\nk en7461 in it"}, "the token was printed"),
         ({"text": "expected a text in quotes, found " + "x" * 20_000}, "a message of"),
         ({"text": "expected a text in quotes, found \x1b[2J here"}, "control characters were printed"),

@@ -261,7 +261,7 @@ def wrong(case: Case, found: Outcome) -> str:
     """What is wrong with an outcome; nothing where all is right."""
     if found.code != case.code or case.says not in found.said:
         return f"{case.name}: exit code {found.code}, said {found.said[-300:]}"
-    if "a mistake in the program" in found.said or len(found.said) > 12_000:
+    if "an error in the program" in found.said or len(found.said) > 12_000:
         return f"{case.name}: said {found.said[:300]}"
     if found.megabytes > MEGABYTES or found.seconds > SECONDS:
         return f"{case.name}: {found.megabytes} MB and {found.seconds:.0f} seconds"

@@ -1,7 +1,7 @@
 """Running cases: one process of limited memory runs many, another watches the clock and replaces it when it hangs or dies.
 
 A case is right when the command ends by itself, with one of the exit codes for users (0, 2 or 4), no traceback and no
-mention of a mistake in the program, prints a message of a readable length without the token, takes a few seconds and a
+mention of an error in the program, prints a message of a readable length without the token, takes a few seconds and a
 few hundred megabytes at most, and writes no cell that a spreadsheet would execute.
 """
 
@@ -93,7 +93,7 @@ def judged(case: Case, code: int, text: str, seconds: float, megabytes: int, fol
     words, dense = " ".join(text.split()), "".join(text.split())
     if code not in (0, 2, 4):
         return f"exit code {code}: {words[-300:]}"
-    for phrase in ("Traceback", "a mistake in the program", "The cause is not shown", "Exception ignored"):
+    for phrase in ("Traceback", "an error in the program", "The cause is not shown", "Exception ignored"):
         if phrase in words:
             return f"{phrase}: {words[-300:]}"
     if case.token in dense:
