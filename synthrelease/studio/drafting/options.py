@@ -135,8 +135,8 @@ class AreasDraft:
             if source not in drafted or not _may_be_level(drafted[source]):
                 usable = listing(name for name, column in drafted.items() if _may_be_level(column))
                 raise InputError(
-                    f"--areas: {source!r} cannot be a column of larger areas. Such a column has 2 to {_MOST_GROUPS} codes or "
-                    f"categories, each with its own bin. These columns can be used: {usable or 'none'}."
+                    f"--areas: {source!r} cannot be a column of larger areas. Such a column has at most {_MOST_GROUPS} areas, "
+                    f"each with its own bin. These columns can be used: {usable or 'none'}."
                 )
         rows, labels, areas = every_row(file, sources), dict[str, dict[str, str]](), dict[str, np.ndarray]()
         for source, (texts, codes) in rows.items():

@@ -194,7 +194,7 @@ def test_the_answer_with_a_key_asks_about_such_a_value(tmp_path: Path) -> None:
     path.write_text("patient,day\n" + "".join(f"{key},1\n" for key in [*range(1, 40), *[0] * 80, *[""] * 90]))
     answer = UnitAnswer.of("patient", ["patient", "day"]).ordered(read_public_file(path, None), [], {})
     assert (answer.missing_keys, answer.without_key, answer.later) == (("0",), 170, 0)
-    assert "the key 'patient' is '0' in 80 rows, many more than any other key has. Does it stand for" in answer.doubt
+    assert "the key 'patient' is '0' in 80 rows, many more than any other key has. Is the key unknown" in answer.doubt
     assert 'missing_keys = ["0"]' in unit_text(answer, [])
     assert answer.doubt in plain_text(unit_text(answer, []))
     assert UnitAnswer(key="patient").doubt == ""
