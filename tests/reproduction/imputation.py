@@ -182,16 +182,17 @@ STEPS: dict[Neighbours, int] = {"add or remove": 1, "replace one": 2}
 
 
 def smoothness(neighbours: Neighbours) -> float:
-    """Return beta. If neighbours add or remove a record, beta is ln 2, because L_1 at most doubles. If neighbours replace a
-    record, beta is ln 3, because L_1 at most triples. ln 3 is less than ln 4, the value for two steps (theory 11.6, changed
-    donees).
+    """Return beta, the smoothness of the bound on the change of an answer, from which the noise follows.
+
+    If neighbours add or remove a record, beta is ln 2, because L_1 at most doubles. If neighbours replace a record, beta is ln
+    3, because L_1 at most triples. ln 3 is less than ln 4, the value for two steps (theory 11.6, changed donees).
     """
     return math.log(1 + STEPS[neighbours])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """An answer that may be published. An answer has the noisy value and the public parameters of the noise."""
+    """An answer that may be published: the noisy value, and the public parameters of its guarantee."""
 
     value: float
     epsilon: float

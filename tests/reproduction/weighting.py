@@ -52,7 +52,9 @@ class PostStrata:
             raise ValueError("each stratum must have a total above 0, and must contain a bin")
 
     def weights(self, respondents: Respondents) -> np.ndarray:
-        """Return the n weights of the respondents: base weight x total of the stratum / sum of the stratum's base weights."""
+        """Return the (n,) weights of the respondents: base weight x total of the stratum / sum of the base weights in the
+        stratum.
+        """
         strata, base = self._strata(respondents), respondents.base_weights
         return base * (self.totals / np.maximum(self._sums(respondents), np.finfo(float).tiny))[strata]
 
@@ -100,9 +102,9 @@ class PostStrata:
 
 
 def score_sensitivity(candidates: Sequence[PostStrata]) -> float:
-    """Return Delta: the largest change of a score if a record is added, removed or replaced.
+    """Return Delta: the largest change of the score of any set of strata if a record is added, removed or replaced.
 
-    Delta is the maximum over the candidates of number of strata x largest base weight / smallest base weight / smallest total
+    Delta is the maximum, over all sets, of the number of strata x largest base weight / smallest base weight / smallest total
     (Merrill 2021, Theorem 7.1.3).
     """
     return max(
