@@ -146,7 +146,7 @@ def init(request: DraftRequest) -> None:
     for because, times in together.items():
         if times > ONE_BY_ONE:
             names = list(dict.fromkeys(excluded.source for excluded in gone if excluded.because == because))
-            screen.print(f"Some columns were left out because {because}: {listing(names)}. The draft lists all of them.")
+            screen.print(f"Some columns were left out, each because {because}: {listing(names)}. The draft lists all of them.")
     if draft.unit is None and draft.members is not None:
         screen.print(
             f"Answer one question: how many values of {draft.members.key!r} can one person have? All rows with the same value "

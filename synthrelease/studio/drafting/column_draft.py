@@ -475,8 +475,8 @@ class AskedFor:
         stay = [name for name in names if (name in requested) == (self.only is not None)]
         if not stay:
             raise InputError(f"{option} leaves no column for the draft. Keep at least one column.")
-        because = "it was excluded" if self.only is None else "--only does not name it"
-        return stay, [LeftOut(source=name, because=f"{because} ({option})") for name in names if name not in stay]
+        because = "--leave-out names it" if self.only is None else "--only does not name it"
+        return stay, [LeftOut(source=name, because=because) for name in names if name not in stay]
 
 
 ALL = AskedFor()

@@ -389,7 +389,7 @@ def draft_column(answers: Answers, used_names: Collection[str], order: Order) ->
         return left_out
     if answers.are_numbers:
         return _numeric(answers, used_names, order)
-    return _grouped(answers, used_names, f"{len(texts):,} categories in the public file")
+    return _grouped(answers, used_names, f"{len(texts):,} different texts in the public file")
 
 
 def _design(answers: Answers) -> LeftOut | None:

@@ -38,7 +38,7 @@ def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]
         off = np.abs(y - y.mean() - slope * (x - x.mean())).max()
         if off <= min(_unit(answers[second]) + abs(slope) * _unit(answers[first]), 0.1 * y.std()):
             shift = y.mean() - slope * x.mean()
-            because = f"it is about {shift:.4g} + {slope:.4g} * {first!r} in every row of the public file"
+            because = f"in every row of the public file, it is about {slope:.4g} times {first!r} plus {shift:.4g}"
             if f"{slope:.4g} {shift:.4g}" == "1 0":
                 because = f"it has the same numbers as {first!r} in every row of the public file, up to rounding"
         elif sizes[0] == sizes[1] and _in_same_order(x, y if slope > 0 else -y):

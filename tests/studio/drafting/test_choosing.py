@@ -131,7 +131,7 @@ def test_init_drafts_what_was_asked_for_and_says_what_was_left_out(tmp_path: Pat
     assert found.returncode == 0
     assert "The rows preserve the association of " in found.stdout
     text = (tmp_path / "configs" / "survey.toml").read_text()
-    assert "Left out: 'alone_1', 'seldom', 'alone_2', each because --only does not name it (--only)." in text
+    assert "Left out: 'alone_1', 'seldom', 'alone_2', each because --only does not name it." in text
     assert {"first", "near_too"} <= tomllib.loads(text)["columns"].keys() <= {"first", "near_too", "near_1"}
     wrong = run("init", "other", "--from", tmp_path / "survey.csv", "--into", tmp_path, "--leave-out", "alone1")
     assert wrong.returncode == 2

@@ -269,4 +269,4 @@ def test_numbers_on_a_line_with_others_go_and_say_which_line(tmp_path: Path) -> 
     }  # fmt: skip
     told = found["fahrenheit"]
     assert isinstance(told, LeftOut)
-    assert told.because.startswith("it follows from 'celsius' in every row of the public file: about 1.799 times")
+    assert told.because.startswith("in every row of the public file, it is about 1.799 times 'celsius' plus 32")
