@@ -272,7 +272,7 @@ description = ""  # one sentence on what the release must be good for; the sente
 name = "error of single columns"
 kind = "absolute_marginal_error"
 largest = 1
-threshold = {single:g}  # 5 standard deviations of the noise in the scout's tables, or {LEAST_ERROR:g}
+threshold = {single:g}  # at least 5 standard deviations of the noise in the scout's tables, and {LEAST_ERROR:g}
 epsilon = {epsilon}
 
 # the share of rows in a wrong cell, on average over all tables of two columns
@@ -280,6 +280,6 @@ epsilon = {epsilon}
 name = "typical error of pairs"
 kind = "mean_marginal_error"
 tables = ["all 2-way"]
-threshold = {threshold:g}  # half of {document.dependence.value:.3g}, the error of independent columns, which fail
+threshold = {threshold:g}  # half of {document.dependence.value:.3g}, the error of independent columns, so that they fail
 epsilon = {epsilon}
 """
