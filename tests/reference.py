@@ -26,6 +26,7 @@ from synthrelease.generators import GENERATORS
 from synthrelease.generators.projections import PROJECTIONS
 from synthrelease.settings.base import FRACTION_PATTERN
 from synthrelease.settings.card import CardTexts
+from synthrelease.settings.mistakes import with_separators
 from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA, AcceptanceFile, ReleaseFile
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -431,15 +432,15 @@ def _text(schema: Mapping[str, Any]) -> str:
     if schema.get("maxLength") == schema.get("minLength") == 1:
         return "one character"
     most = schema.get("maxLength", _MANY)
-    return f"text of at most {most} characters" if most < _MANY else "text"
+    return f"text of at most {most:,} characters" if most < _MANY else "text"
 
 
 def _range(schema: Mapping[str, Any]) -> str:
     low, high = schema.get("minimum"), schema.get("maximum")
     limits = {"exclusiveMinimum": "above", "minimum": "of at least", "exclusiveMaximum": "below", "maximum": "of at most"}
     if low is not None and high is not None:
-        return f" {_number(low)}" if low == high else f" from {_number(low)} to {_number(high)}"
-    texts = [f"{text} {_number(schema[key])}" for key, text in limits.items() if key in schema]
+        return f" {with_separators(low)}" if low == high else f" from {with_separators(low)} to {with_separators(high)}"
+    texts = [f"{text} {with_separators(schema[key])}" for key, text in limits.items() if key in schema]
     return f" {' and '.join(texts)}".replace("and of", "and") if texts else ""
 
 

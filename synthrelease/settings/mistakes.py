@@ -139,12 +139,21 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
         if isinstance(error, Unexpected):
             return Problem(file, path, error.about(value_text(item["input"])), error.suggestion)
         return Problem(file, path, mistake(str(error)))  # a contradiction between several values of one table
-    limits = {name: f"{value:g}" if isinstance(value, float) else value for name, value in item.get("ctx", {}).items()}
+    context = item.get("ctx", {})
+    limits = {name: with_separators(value) for name, value in context.items()}
     expected = _SAID["expected"].get(item["type"], "{message}").format(message=item["msg"], **limits)
+    expected = expected.replace("(s)", "" if 1 in (context.get("min_length"), context.get("max_length")) else "s")
     suggestion = None
     if item["type"] == "literal_error" and isinstance(item["input"], str):
         suggestion = closest(item["input"], [part.strip(" '") for part in expected.replace(" or ", ",").split(",")])
     return Problem(file, path, mistake(expected, value_text(item["input"])), suggestion)
+
+
+def with_separators(value: Any) -> Any:
+    """Return a limit of a number as text, such as "1,000,000" or "0.05". Return any other value unchanged."""
+    if not isinstance(value, int | float):
+        return value
+    return f"{int(value):,}" if abs(value) < 1e15 and value == int(value) else f"{value:g}"
 
 
 def _fields_at(model: type[BaseModel], steps: Sequence[str | int]) -> list[str]:

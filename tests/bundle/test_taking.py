@@ -283,7 +283,7 @@ def test_a_folder_that_was_written_meanwhile_is_not_taken(tmp_path: Path) -> Non
 def test_more_space_than_there_is_is_refused_and_none_is_kept(tmp_path: Path) -> None:
     with taking(tmp_path / "out") as place:
         with pytest.raises(
-            OutputError, match=r"need about \d+\.\d MB of free space, but there is only \d+\.\d MB\. Nothing was spent"
+            OutputError, match=r"need about [\d,]+\.\d MB of free space, but there is only [\d,]+\.\d MB\. Nothing was spent"
         ):
             keep_space(place, 2**60)
         assert [each.name for each in place.iterdir()] == [WRITER]

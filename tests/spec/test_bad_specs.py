@@ -75,7 +75,7 @@ def test_too_many_combinations_in_one_table_are_refused_before_they_are_made(spe
     ("text", "message"),
     [
         ('description = "nothing"', "This setting is required"),
-        ("criteria = []", "expected at least 1 value(s), found an empty list"),
+        ("criteria = []", "expected at least 1 value, found an empty list"),
     ],
 )
 def test_an_acceptance_file_needs_a_criterion(specification: Path, text: str, message: str) -> None:

@@ -202,7 +202,7 @@ def test_the_same_configuration_twice_is_refused(coins: ReleaseSpec, tmp_path: P
 
 def test_an_empty_list_is_refused(coins: ReleaseSpec, tmp_path: Path) -> None:
     assert mistakes(coins, tmp_path, "configurations = []") == (
-        "configurations: expected at least 1 value(s), found an empty list."
+        "configurations: expected at least 1 value, found an empty list."
     )
 
 
