@@ -29,7 +29,7 @@ from synthrelease.answers.questions import (
 from synthrelease.criteria import CRITERIA
 from synthrelease.data.questions import is_question
 from synthrelease.data.schema import PublishedColumn
-from synthrelease.errors import InputError, cut
+from synthrelease.errors import InputError, cut, so_many
 from synthrelease.published import PublishedRelease, load
 
 # The range of a count, share or mean of the file, over all tables that agree with the known facts.
@@ -245,8 +245,8 @@ def explained(bound: Bound) -> str:
         *([f"  There is no bound, because {bound.note}."] if bound.note else []),
         "",
         "The bounds follow from these limits:",
-        *(f"  - {limit_in_words(limit, bound.n_rows)}" for limit in bound.limits),
-        *([f"  - {bound.measured}"] if bound.measured else []),
+        *(f"  - {limit_in_words(limit, bound.n_rows)}." for limit in bound.limits),
+        *([f"  - {bound.measured}."] if bound.measured else []),
         "",
         _meaning(bound),
     ]
@@ -284,12 +284,12 @@ def limit_in_words(limit: Limit, n_rows: int) -> str:
     if math.isinf(limit.limit):
         return (
             f"{score.name}: no limit. The table may have passed by chance: the released value {score.value:.4g} is close "
-            f"to the threshold {score.threshold:.4g} (the noise has the standard deviation {score.noise_sd:.2g})"
+            f"to the threshold {score.threshold:.4g}, and the standard deviation of its noise is {score.noise_sd:.2g}"
         )
-    rows = f" or {math.floor(limit.limit * n_rows):,} rows" if CRITERIA[score.kind].counts_rows else ""
+    rows = f" ({so_many(math.floor(limit.limit * n_rows), 'row')})" if CRITERIA[score.kind].counts_rows else ""
     return (
-        f"{score.name}: the exact value is at most {limit.limit:.4g}{rows} (released value {score.value:.4g}, standard "
-        f"deviation of its noise {score.noise_sd:.2g}, threshold {score.threshold:.4g})"
+        f"{score.name}: the exact value is at most {limit.limit:.4g}{rows}. The released value is {score.value:.4g}, the "
+        f"standard deviation of its noise {score.noise_sd:.2g}, and the threshold {score.threshold:.4g}"
     )
 
 

@@ -171,7 +171,7 @@ class KeptRows:
         kept = "the rows that the rules keep"
         if self.way == "stated":
             return (
-                f"{kept}, by the publisher's statement at least {self.number:,} of its {rows} (if there are fewer, public rows "
+                f"{kept}, according to the publisher at least {self.number:,} of its {rows} (if there are fewer, public rows "
                 "were added, and these limits do not hold)"
             )
         low, high = self.limits(risk)
@@ -319,9 +319,9 @@ class MeasuredLimits:
         """Return a phrase that summarises these limits, for the explanation of a bound."""
         noises = [table.noise for table in self.measurements.tables]
         widest, narrowest = (sum_limit(noise, 1, self.each) for noise in (max(noises), min(noises)))
-        rows = f"{narrowest:,}" if narrowest == widest else f"{narrowest:,} to {widest:,}"
+        rows = so_many(narrowest, "row") if narrowest == widest else f"{narrowest:,} to {widest:,} rows"
         return (
-            f"{so_many(len(noises), 'published noisy table')}: the error of each cell is at most {rows} rows. The errors of "
+            f"{so_many(len(noises), 'published noisy table')}: the error of each cell is at most {rows}. The errors of "
             f"{self.n_sums:,} sums of cells have limits, too"
         )
 

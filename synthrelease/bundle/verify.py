@@ -190,5 +190,5 @@ def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:
     promised, rarest = document.minimum_count, int(table.counts.counts.min())
     too_rare = f"{document.csv}: a row occurs {so_many(rarest, 'time')}, but the release promises at least {promised}"
     problems = () if rarest >= promised else (too_rare,)
-    summary = f"every row occurs at least {so_many(rarest, 'time')}; the release promises {promised}"
+    summary = f"every row occurs at least {so_many(rarest, 'time')}; the release promises at least {promised}"
     return Check(name="minimum count", found=summary, problems=problems)

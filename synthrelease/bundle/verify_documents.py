@@ -128,7 +128,7 @@ def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
     listed = f", {len(files[CSV].splitlines()) - 1:,} lines of {CSV}" if CSV in files else ""
     problems += [*(_listed(document, files) if CSV in document.files else _left_out(document, files))]
     limits = tuple(_not_stated(document, files)) if not problems else ()
-    summary = f"{so_many(answered, 'intended query has', 'intended queries have')} an estimate{listed}"
+    summary = f"{so_many(answered, 'intended question has', 'intended questions have')} an estimate{listed}"
     return Check(name="estimates", found=summary, problems=tuple(problems), limits=limits)
 
 
@@ -143,9 +143,9 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
         answers = [] if computed is None else computed.answers
         problems = [
             problem
-            for right, stated in zip(answers, part.answers, strict=False)
+            for index, (right, stated) in enumerate(zip(answers, part.answers, strict=False))
             if not _agree(right, stated)
-            for problem in differences(f"models: {right.question}", right, stated, "the published sums give")
+            for problem in differences(f"models.answers[{index}]", right, stated, "the published sums give")
         ]
         problems += ["models: there must be one answer for each question"] if len(answers) != len(part.answers) else []
     summary = f"{so_many(0 if part is None else len(part.answers), 'answer')}, whose intervals follow from the published sums"
@@ -248,11 +248,11 @@ def _estimate_problems(document: ReleaseDocument, part: EstimatesPart | None, fi
         yield f"strengths: they do not follow from {measurements.NAME}"
     if len(computed.intended) != len(part.intended):
         estimates_of = so_many(len(part.intended), "estimate")
-        yield f"release.json has {estimates_of} for {so_many(len(computed.intended), 'intended query', 'intended queries')}"
+        yield f"intended: release.json has {estimates_of} for {so_many(len(computed.intended), 'intended question')}"
         return
     for index, (right, listed) in enumerate(zip(computed.intended, part.intended, strict=True)):
         if not _agree(right, listed):
-            yield from differences(f"intended query {index + 1}", right, listed, "the noisy tables give")
+            yield from differences(f"intended[{index}]", right, listed, "the noisy tables give")
 
 
 # The files for statistical packages that [bundle] formats asks for.

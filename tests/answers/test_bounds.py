@@ -383,7 +383,7 @@ def test_a_cut_bin_is_refused_with_the_bins() -> None:
     [
         ({"query": "agee > 3"}, "'agee'.*Did you mean"),
         ({"query": "a >"}, "end of the rule"),
-        ({"query": ""}, "The question is empty"),
+        ({"query": ""}, "The query is empty"),
         ({"mean": "c"}, "column of the release"),
         ({"mean": "b", "query": "a == 0 and b == 2"}, "no released row meets this condition"),
         ({"query": "b == 1", "given": "a == 0 and b == 2"}, "no released row meets this condition"),

@@ -74,7 +74,7 @@ def test_of_stated_rows_the_whole_rest_of_the_file_may_have_been_kept() -> None:
     every_table = Drawing(n=n, most=10 * n, risk=0.025).of_shares(1 + 4 + 2 * 4)
     assert interval.file_high == pytest.approx(float(interval.high) + every_table)
     assert error_band(document) == interval.file_high
-    assert "by the publisher's statement at least 400" in drawn_text(document)
+    assert "according to the publisher at least 400" in drawn_text(document)
 
 
 def test_the_card_says_the_limit_that_release_json_states() -> None:

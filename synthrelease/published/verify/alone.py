@@ -44,7 +44,8 @@ def flavour(document: ReleaseDocument) -> Check:
     """Check that the stated privacy definition follows from the guarantee, the domain and the exactly published facts."""
     flavour_part = document.flavour
     expected = FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))
-    summary = f"{flavour_part.standard}; these facts are published exactly: {', '.join(flavour_part.scope.places())}"
+    kind = "pure" if flavour_part.standard == "multiplicative" else "approximate"
+    summary = f"{kind} differential privacy; these facts are published exactly: {', '.join(flavour_part.scope.places())}"
     return Check(name="privacy definition", found=summary, problems=tuple(_problems(expected, flavour_part)))
 
 
