@@ -32,7 +32,7 @@ def library(module: str, name: str, what: str, extra: str) -> ModuleType:
         return import_module(module)
     except ImportError:
         pass
-    raise InputError(f"The library {name} is needed for {what}, and it is not installed. {install(extra)}")
+    raise InputError(f"The library {name} is needed for {what}. It is not installed, or cannot be imported. {install(extra)}")
 
 
 def install(extra: str) -> str:

@@ -64,15 +64,15 @@ def test_a_steward_simulates_releases_and_verifies_without_pandas(tmp_path: Path
         [sys.executable, "-c", OF_A_STEWARD, facts], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
-    expected = f"InputError: The library pandas is needed for data frames, and it is not installed. {install('frames')}"
-    assert done.stderr.strip().endswith(expected), done.stderr
+    expected = "InputError: The library pandas is needed for data frames. It is not installed, or cannot be imported. "
+    assert done.stderr.strip().endswith(expected + install("frames")), done.stderr
 
 
 @pytest.mark.usefixtures("without_pandas")
 @pytest.mark.parametrize("shown", [each for each in Shipped if each not in BIRTHS])
 def test_a_longer_demonstration_says_what_it_needs_before_it_makes_a_folder(tmp_path: Path, shown: Shipped) -> None:
     with pytest.raises(
-        InputError, match=rf"The library pandas is needed for the simulated files of demo --release {shown}, .*extra \"frames\""
+        InputError, match=rf"The library pandas is needed for the simulated files of demo --release {shown}\..*extra \"frames\""
     ):
         demo(tmp_path / "out", shown)
     assert not (tmp_path / "out").exists()

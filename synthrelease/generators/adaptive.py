@@ -325,7 +325,9 @@ def last_shares(
 
 
 def _on_groups(column: int, counts: np.ndarray, variance: float, into: np.ndarray) -> Target:
-    """Return a target of the fit: the noisy counts of a column's groups of bins, each of which is a sum over bins."""
+    """Return a target of the fit: the noisy counts of a column's groups. The count of a group is the sum of the counts of
+    its bins.
+    """
     values = np.bincount(into, weights=counts.astype(float))
     return Target(columns=(column,), values=values, variance=np.bincount(into) * variance)
 
@@ -433,7 +435,7 @@ def _power_mean(values: np.ndarray, power: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveModel:
-    """A fitted network over groups of bins, with the noisy counts by which rows are divided among the bins of a group.
+    """A fitted network over groups of bins. Noisy counts determine how the rows of a group are divided among its bins.
 
     Attributes
     ----------

@@ -224,10 +224,11 @@ def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[St
 def _part(
     part: Rule, rule: RecordRule, plausibility: Plausibility, low: bool, high: bool, cells: int
 ) -> tuple[Columns, np.ndarray, np.ndarray] | None:
-    """Return the columns on which a part depends, the cells in which the part is certainly true, and the cells in which it may
-    be true, or None if these columns have too many cells.
+    """Return the columns on which a part depends, and two masks of the cells of these columns: where the part is certainly
+    true, and where it may be true. Return None if there are too many cells.
 
-    Columns that make no difference among possible cells are dropped. For an absent member, no part is true.
+    Columns that make no difference among possible cells are dropped. For an absent member, no part is true. If the rule
+    needs no lower count (`low`) or no upper count (`high`), the first or the second mask is False everywhere.
     """
     columns = sorted(rule.places[name] for name in columns_of(part))
     shape = tuple(plausibility.layout.sizes[column] for column in columns)

@@ -116,9 +116,9 @@ def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
 
 @lru_cache(maxsize=256)
 def one_sided_limit(n: int, rows: int, risk: float) -> float:
-    """Return a limit on how far a share of the n drawn rows exceeds the share of all K = `rows` rows. It is the smallest t
-    with Pr[X/n - G/K > t] <= risk for every G = 0, ..., K, where G of the K rows satisfy a condition, and X
-    (hypergeometric) of the drawn rows do.
+    """Return a limit on how far a share of the n drawn rows exceeds the share of all K = `rows` rows. If G of the K rows
+    satisfy a condition, the number X of drawn rows that satisfy it is hypergeometric. The limit is the smallest t with
+    Pr[X/n - G/K > t] <= risk for every G = 0, ..., K.
 
     The same limit holds for G/K - X/n. Among the omitted rows, Y = G - X satisfy the condition. Then X K - n G = -(Y K - (K -
     n) G), so the computation uses the drawn or the omitted rows, whichever are fewer. If these are more than `MOST_CANDIDATES`
