@@ -37,7 +37,7 @@ def test_of_three_that_say_the_same_one_stays_and_what_is_made_of_a_code_goes_fi
     assert set(said_twice([drafted("a"), drafted("b"), drafted("c")], same)) == {"b", "c"}
     found = said_twice([drafted("a", 2), drafted("b"), drafted("c")], same)
     assert set(found) == {"a", "c"}
-    assert found["a"].because.startswith("'a', which is computed from it, has the same information as 'b'")
+    assert found["a"].because.startswith("in the drafted bins, it has the same information as 'b'")
 
 
 @pytest.mark.parametrize("place", range(6))
