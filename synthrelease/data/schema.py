@@ -92,9 +92,7 @@ def _parse(text: str, whole_numbers: bool) -> list[IntervalBin]:
         value = _number(match[2], whole_numbers, text)
         return [_open_ended(text, match[1], value, whole_numbers)]
     numbers = [_number(part, whole_numbers, text) for part in match.groups()]
-    if name == "half_open":
-        if whole_numbers:
-            raise Unexpected(f"In a column of whole numbers, write the bin {text!r} with a hyphen, as in '18-24'")
+    if name == "half_open" and not whole_numbers:
         _increasing(numbers[0], numbers[1], text)
         return [IntervalBin(label=text, lower=numbers[0], upper=numbers[1], number=(numbers[0] + numbers[1]) / 2)]
     if not whole_numbers:
@@ -102,7 +100,9 @@ def _parse(text: str, whole_numbers: bool) -> list[IntervalBin]:
     if name == "single":
         return [_closed(numbers[0], numbers[0])]
     first, last = numbers[0], numbers[1]
-    if name == "range":
+    if name == "half_open" and first >= 0:
+        raise Unexpected(f"In a column of whole numbers, write the bin {text!r} with a hyphen, as in '18-24'")
+    if name in ("range", "half_open"):  # "-5 to -3" is the label that `_closed` gives to the range -5--3
         _increasing(first, last, text)
         return [_closed(first, last)]
     step = 1.0 if name == "run" else numbers[2]

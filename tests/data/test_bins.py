@@ -61,7 +61,8 @@ def test_a_bin_of_real_numbers_is_read(text: str, lower: float, upper: float, nu
 
 
 def test_a_range_that_starts_below_zero_gets_a_label_that_no_spreadsheet_computes() -> None:
-    assert whole("-3--1") == (IntervalBin(label="-3 to -1", lower=-3, upper=0, number=-2),)
+    """The label may be written, too, because a scout and a card show it."""
+    assert whole("-3--1") == whole("-3 to -1") == (IntervalBin(label="-3 to -1", lower=-3, upper=0, number=-2),)
 
 
 def test_two_dots_stand_for_one_bin_per_whole_number() -> None:
@@ -92,6 +93,7 @@ def test_whole_numbers_between_any_cuts_lie_in_exactly_the_bin_that_is_written(c
     texts = [f"<{cuts[0]}", *(closed(a, b - 1) for a, b in zip(cuts, cuts[1:], strict=False)), f">{cuts[-1] - 1}"]
     intervals = whole(*texts)
     assert [interval.label.replace(" to ", "-") for interval in intervals] == texts
+    assert whole(*(interval.label for interval in intervals)) == intervals
     for value in range(cuts[0] - 2, cuts[-1] + 3):
         expected = sum(cut <= value for cut in cuts)  # the bins below it
         assert [contains(interval, value) for interval in intervals] == [i == expected for i in range(len(intervals))]

@@ -303,6 +303,18 @@ def test_rare_days_are_counted_and_drafted_by_month(tmp_path: Path) -> None:
         ScoutDocument.model_validate(torn)
 
 
+def test_whole_numbers_below_zero_are_drafted(tmp_path: Path) -> None:
+    """The draft did not load: a configuration refused labels such as -90 to -51, which the scout had given to its bins."""
+    path, ledger = tmp_path / "register.csv", tmp_path / "a.ledger"
+    path.write_text("sex,balance\n" + "".join(f"{1 + (row % 181 > 90)},{row % 181 - 90}\n" for row in range(ROWS)))
+    open_ledger(ledger, "register", 2, delta_limit="1e-9")
+    columns = (COLUMNS[1], replace(COLUMNS[0], name="balance", low=Fraction(-90), high=Fraction(90), missing=()))
+    scout(asked(columns=columns), Source.of(path), ledger, tmp_path / "scout")
+    draft = write_scouted_draft("balances", tmp_path / "scout", tmp_path)
+    (released,) = load_spec(draft.configuration).schema["balance"].alternatives.values()
+    assert any(" to -" in label for label in released.labels)
+
+
 def test_a_draft_from_a_scout_is_a_release_under_the_cap(made: tuple[Path, ScoutDocument]) -> None:
     folder, document = made
     run = CliRunner().invoke(app, ["init", "towns", "--scout", str(folder / "scout"), "--into", str(folder)])

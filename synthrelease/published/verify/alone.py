@@ -236,12 +236,8 @@ def _label_fits(bin_: BinPart, column: ColumnPart) -> bool:
     whole = column.kind == "integer"
     try:
         meant = parse_bins([bin_.label], whole_numbers=whole)
-    except ValueError:  # a range of negative numbers is labelled "-5 to -3"
-        low, _, high = bin_.label.partition(" to ")
-        try:
-            meant = parse_bins([f"{low}-{high}"], whole_numbers=whole)
-        except ValueError:
-            return False
+    except ValueError:
+        return False
     if len(meant) != 1:
         return False
     infinite = float("inf")
