@@ -842,8 +842,8 @@ def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftO
         together = (bins[first.name][rows] * width + bins[second.name][rows] for rows in (some, slice(None)))
         if all(_used(one_to_one) <= n_used[first.name] for one_to_one in together):
             gone, stays = (first, second) if first.derived and not second.derived else (second, first)
-            drafted = f"{gone.name!r}, which is computed from it," if gone.name != gone.source else "it"
-            because = f"in the drafted bins, {drafted} has the same information as {stays.name!r} in every row of the public file"
+            named = f"{gone.name!r}, which is computed from it," if gone.name != gone.source else "it"
+            because = f"in the drafted bins, {named} has the same information as {stays.name!r} in every row of the public file"
             left_out[gone.name] = LeftOut(source=gone.source, because=because)
     states = {side.tobytes(): name for name in varies if n_used[name] == 2 for side in (bins[name] == 0, bins[name] == 1)}
     for column in columns:
