@@ -67,14 +67,15 @@ _WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
 @dataclass(frozen=True, kw_only=True)
 class MeasuredPart:
     """One part of the budget: a table, a group of tables, or sums that share one noise vector. Each part is a term of a
-    setting.
+    setting, such as `2 a:b` in `tables`.
 
     Attributes
     ----------
+    field : the setting.
     place : the index of the term in its setting.
     texts : the terms that follow the weight in the setting: one table, one sum, or several sums that share one noise vector.
     number : the number of tables.
-    kept : whether the budget of the part stays unchanged. This is so if the part contains the design weight or the random
+    kept : whether the budget of the part stays unchanged. It does if the part contains the design weight or the random
         groups of clusters, because readers use these columns and no criterion judges them.
     """
 
@@ -133,6 +134,7 @@ class Divisible:
 
     Attributes
     ----------
+    total : epsilon of the whole release.
     start : the allocation of the specification, with its weights and its joint test.
     unmeasured : the terms of weight 0.
     left : a cache with the remaining generation budget for each epsilon of the test. Plans with a curve take long to compute.
@@ -187,7 +189,7 @@ class Divisible:
 
     @property
     def power(self) -> int:
-        """Return the power p: the variance of a part's noise is proportional to budget^-p."""
+        """Return the power p in: the variance of the noise of a part is proportional to budget^-p."""
         return 1 if self.gaussian else 2
 
     @property
@@ -252,8 +254,8 @@ class Divisible:
         return self._spec_of(allocation, self.generation(allocation))
 
     def spec_at(self, allocation: Allocation) -> ReleaseSpec:
-        """Return the specification in which each table, and each noise vector of sums, has its weight as its budget. The total
-        is not adjusted.
+        """Return the specification in which each table, and each noise vector of sums, has its weight as its budget. The
+        cost of the release may then differ from the total.
         """
         fine = 1000 * _FINEST if self.gaussian else _FINEST
         return self._spec_of(allocation, Fraction(math.ceil(allocation.whole * fine), fine))
@@ -358,6 +360,9 @@ class Populations:
 
 
 def _thinned(table: Counts, generator: np.random.Generator) -> Counts:
+    """Return a table with fewer rows and other shares: in three random columns, rows on one side of a random cut are kept
+    with probability 0.85.
+    """
     keep = np.ones(len(table))
     sizes = table.layout.sizes
     cut = [column for column, size in enumerate(sizes) if size > 1]
@@ -583,8 +588,8 @@ def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
 
 
 def smoothed(tries: Sequence[Try], scale: float) -> np.ndarray:
-    """Return the (n,) probabilities that the tries pass, with the noise of the joint test widened. These probabilities differ
-    even if nearly all tries pass, or if none passes.
+    """Return the (n,) probabilities that the tries pass the joint test if its noise is multiplied by `scale`. These
+    probabilities differ between allocations even if nearly all tries pass, or if none passes.
     """
     return np.array([attempt.chance(scale) for attempt in tries])
 
@@ -615,7 +620,9 @@ class Judged:
 
 
 def wide(tries: Sequence[Try]) -> float:
-    """Return the factor by which the noise of the joint test is widened, so that a typical try can pass and can fail."""
+    """Return the factor by which the noise of the joint test is multiplied when allocations are compared, so that a typical
+    try can pass and can fail.
+    """
     finite = [attempt.excess for attempt in tries if math.isfinite(attempt.excess)]
     return max(SMOOTH, abs(float(np.median(finite))) / 2) if finite else SMOOTH
 
@@ -651,6 +658,7 @@ class AllocationOutcome:
 
     Attributes
     ----------
+    divisible : the specification whose budget was divided.
     chosen : the chosen allocation, which may be the allocation of the specification.
     first_as_is, first_others, chosen_as_is, chosen_others : results of the first and the chosen allocation, on the public file
         (as_is) and on the other populations.
@@ -794,7 +802,7 @@ class Search:
         return self._run_tries(tasks, phase)
 
     def _run_tries(self, tasks: Sequence[_Asked], phase: str) -> list[list[Try]]:
-        """Run the requested tries, and return the tries of every specification, in order."""
+        """Run the tasks, and return the tries of every specification, ordered by population and number."""
         total, done = sum(len(numbers) for _, _, _, numbers in tasks), 0
         self._progress(phase, done, total)
         tries: dict[int, list[Try]] = {index: [] for index, _, _, _ in tasks}
@@ -841,8 +849,8 @@ def choose_allocation(
     divisible = Divisible.of(spec, total)
     if not divisible.possible(divisible.start):
         raise InputError(
-            f"--total must be more than {float(divisible.total - divisible.generation(divisible.start)):g}, not "
-            f"{float(divisible.total):g}, because the rows, joint test and criterion values of {spec.path} cost as much."
+            f"--total: epsilon = {float(total):g} leaves nothing for the generation, because the number of rows, the joint "
+            f"test and the criterion values of {spec.path} cost {_least_total(divisible)}. Give a larger total."
         )
     if divisible.start.too_many:  # no budget is moved, so the test keeps its part of the total
         divisible = replace(divisible, start=divisible.start.moved([1.0] * len(divisible.start.parts), float(total / planned)))
@@ -854,6 +862,12 @@ def choose_allocation(
 
     search = Search(divisible, populations, running(request.jobs), seed=request.seed, deadline=deadline, progress=progress)
     return search.outcome()
+
+
+def _least_total(divisible: Divisible) -> str:
+    """Return in words what all parts of the release cost except the generation, which gets no budget."""
+    cost = f"{float(divisible.total - divisible.generation(divisible.start)):g}"
+    return "as much" if divisible.gaussian else cost
 
 
 def _above_zero(option: str, text: str | None) -> Fraction | None:

@@ -70,8 +70,11 @@ class Twins:
         return Twins(tables=(tables[0], tables[1]), rows=(rows[0], rows[1]))
 
     def count(self, columns: tuple[int, ...], cell: tuple[int, ...], apart: Sequence[tuple[int, int]]) -> int:
-        """Return the number of rows of the first table in a cell of a sub-table. Rows in bins that are counted separately are
-        left out.
+        """Return the number of rows of the first table in one cell of a sub-table.
+
+        Parameters
+        ----------
+        apart : pairs (column, bin) that are counted separately. Rows in these bins are left out.
         """
         if (columns, cell) not in self._counted:  # every fit asks for the same cells
             table = self.tables[0]
@@ -123,8 +126,8 @@ class FitEvidence:
 
 
 def contradicts(attack: MembershipTable) -> bool:
-    """Return whether guesses are right so often that they contradict the claim. For a true claim, this happens with probability
-    at most `SURE`.
+    """Return whether the guesses of an attack are right so often that they contradict the claim. For a true claim, the
+    result is True with probability at most `SURE`.
     """
     allowed = min(attack.allowed_by_epsilon, 1.0 if attack.allowed_by_noise is None else attack.allowed_by_noise)
     return clopper_pearson(attack.right, attack.guesses, 1 - 2 * SURE).low > allowed
@@ -315,8 +318,8 @@ def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[Memb
 
 
 def _discriminant(evidence: Sequence[FitEvidence]) -> Callable[[np.ndarray], int]:
-    """Return a function that guesses the twin from `rows`. The weight of a set of columns is the difference between its means
-    for the two twins in these fits, divided by its variance.
+    """Return a function that guesses the twin, 0 or 1, from the entry `rows` of a fit. The function is learned from these
+    fits: the weight of a set of columns is the difference between its means for the two twins, divided by its variance.
     """
     groups = [np.array([fit.rows for fit in evidence if fit.twin == twin]) for twin in (0, 1)]
     if not all(len(group) for group in groups):

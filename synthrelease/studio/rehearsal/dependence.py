@@ -86,8 +86,13 @@ class Pair:
 
     @classmethod
     def of(cls, columns: Iterable[tuple[str, str]], counts: np.ndarray, n_rows: int) -> list[Pair]:
-        """Return the dependence in (n_pairs, n_first, n_second) counts of the rows with a value of both columns. A table
-        without rows is independent.
+        """Return the association of several pairs of columns. Columns without rows are independent.
+
+        Parameters
+        ----------
+        columns : the names of the columns of each pair.
+        counts : (n_pairs, n_first, n_second) counts of the rows with a value of both columns.
+        n_rows : the number of all rows.
         """
         residuals = from_independence(counts)
         apart = np.abs(residuals)
@@ -119,7 +124,7 @@ class PairTables:
 
     @classmethod
     def of(cls, marginals: Lattice) -> PairTables:
-        """Return the counts of the pairs of a table."""
+        """Return the tables of all pairs of columns, as counts."""
         return cls.stacked([marginals.get(columns) for columns in combinations(range(len(marginals.layout.sizes)), 2)])
 
     @classmethod
@@ -141,8 +146,8 @@ class PairTables:
         return [of_pair[index] for index in range(self.n_pairs)]
 
     def apart(self, other: PairTables, measure: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return an (n_pairs,) array: for each pair, a measure of the difference between its table here and its table in
-        `other`.
+        """Return, for each pair, the difference between its table in this object and its table in `other`, as an (n_pairs,)
+        array. `measure` computes the differences of a stack of tables.
         """
         result = np.empty(self.n_pairs)
         for (indices, stack), (_, counterpart) in zip(self.stacks, other.stacks, strict=True):
@@ -154,7 +159,7 @@ class PairTables:
 
 
 def strongest_pairs(table: Counts, missing: Collection[str] = (), counted: PairTables | None = None) -> list[Pair]:
-    """Return all pairs of columns, the most dependent first.
+    """Return all pairs of columns with their associations, the pair with the largest distance from independence first.
 
     Parameters
     ----------
@@ -173,7 +178,9 @@ def strongest_pairs(table: Counts, missing: Collection[str] = (), counted: PairT
 
 
 def strengths_of(table: Counts, pairs: Iterable[Pair], missing: Collection[str]) -> Strengths:
-    """Return the associations of pairs of columns, with the shares of the rows in bins, for the plan of a release."""
+    """Return the strengths of associations, from which the plan of a release predicts what is preserved: Cramer's V of each
+    pair, and the share of the rows in each bin.
+    """
     names, n_rows, shares = table.layout.columns, max(1, table.total), dict[str, list[float]]()
     for axis, name in enumerate(names):
         rows = table.marginal((axis,))
@@ -210,7 +217,9 @@ def shares_of_pairs(table: Counts, columns: Sequence[str]) -> PairTables:
 
 
 def valued(counts: np.ndarray, first: bool, second: bool) -> np.ndarray:
-    """Return a table of two columns without the last bin, if they have a bin for missing values."""
+    """Return a table of two columns without bins of missing values. `first` and `second` say whether the last bin of a
+    column is such a bin.
+    """
     return counts[: counts.shape[0] - first, : counts.shape[1] - second]
 
 
@@ -238,7 +247,9 @@ class Purse:
         return self.kind.of_table(self.cost * share)
 
     def rows_of_noise(self, tables: _Sharing) -> float:
-        """Return the sum of the mean absolute noise of all cells, in rows, of tables that share the budget by their weights."""
+        """Return the expected absolute noise, in rows, added up over all cells of tables that share the budget by their
+        weights.
+        """
         return self._whole * tables.weight**self._power * tables.cells
 
     @cached_property
@@ -267,7 +278,9 @@ class Purse:
 
 @dataclass(frozen=True, kw_only=True)
 class _Sharing:
-    """Sums over tables that share a budget: the sum of their weights, and the sum of cells / weight^p (`Purse._power`)."""
+    """What is needed to compute the noise of tables that share a budget: the sum of their weights, and the sum of cells /
+    weight^p (`Purse._power`).
+    """
 
     weight: float
     cells: float
@@ -350,8 +363,8 @@ def telling_tables(
 
 
 def _beyond_chance(counts: np.ndarray, model: np.ndarray) -> np.ndarray:
-    """Return the (...) sums of the errors of all cells of (..., n_first, n_second) tables, minus the sampling error of a sample
-    of this size.
+    """Return how much tables differ from the tables of a model, beyond what chance explains, in rows: the sum of the
+    absolute errors of all cells, minus the sampling error of a sample of this size.
 
     The mean sampling error of a cell with m rows is sqrt(2 m / pi), with variance m (1 - 2 / pi). Two standard deviations of
     the sum are subtracted, too.
@@ -363,7 +376,9 @@ def _beyond_chance(counts: np.ndarray, model: np.ndarray) -> np.ndarray:
 
 
 def _unpacked(table: Counts) -> Lattice:
-    """Return the lattice of all pairs of a table, with unpacked bins, because the tables of many triples are counted."""
+    """Return a table in which the tables of pairs and triples of columns can be counted fast. The bins are unpacked,
+    because many triples are counted.
+    """
     counted = with_pairs(table)
     counted.parts = tuple(replace(part, bins=[*part.bins]) for part in counted.parts)
     return counted
@@ -555,8 +570,8 @@ class _Search:
         return fits
 
     def add_best(self, errors: Mapping[Columns, float]) -> int:
-        """Add tables, the largest error relative to the cost first, while they are worth their cost and a model can contain
-        them. Return their number.
+        """Choose further tables, and return their number. Tables are tried in the order of error minus price. A table is
+        chosen if its error is above its price and a model can contain it.
         """
         added: list[Columns] = []
         now = self._present()
@@ -589,7 +604,9 @@ class _Search:
         return _SHARE_OF_PRICE * (with_it - self.purse.rows_of_noise(present))
 
     def _prices(self, errors: Mapping[Columns, float], present: _Sharing) -> dict[Columns, float]:
-        """Return the price of each table with an error above 0. Tables with the same numbers of bins have the same price."""
+        """Return the price (`_price`) of each table with an error above 0. Tables with the same numbers of bins have the
+        same price.
+        """
         of_sizes, prices = dict[Columns, float](), dict[Columns, float]()
         for columns in (columns for columns, error in errors.items() if error > 0):
             sizes = tuple(self.sizes[column] for column in columns)

@@ -52,7 +52,9 @@ class ExpectedAnswer:
 
 
 def off_by_column(tables: Sequence[MeasuredTable]) -> dict[str, float]:
-    """Return, for one bin of each column, the error of its count in rows. The count comes from the most accurate table."""
+    """Return, for each column, the margin of error (95%) of the count of one bin, in rows. The count comes from the most
+    accurate table.
+    """
     errors: dict[str, float] = {}
     for table in tables:
         for name, size in zip(table.columns, table.sizes, strict=True):
@@ -98,16 +100,16 @@ def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
 
 
 def accuracies(spec: ReleaseSpec) -> dict[str, float]:
-    """Return the expected error in rows for each intended question, and for the count of one bin of each column, by question or
-    column.
+    """Return the margin of error in rows (95%), by the question for each intended question, and by the name of the column
+    for the count of one bin of each column. Questions without an expected error are left out.
     """
     of_questions = {answer.question: answer.off for answer in expected_answers(spec) if answer.off is not None}
     return of_questions | off_by_column(measured_tables(spec))
 
 
 def cheapest_for(spec: ReleaseSpec, name: str, rows: float) -> ReleaseSpec | None:
-    """Return the specification with the smallest generation budget, to two digits, at which the error of a count is at most
-    `rows`.
+    """Return the specification with the smallest generation budget, rounded up to two digits, at which the margin of error
+    of a count is at most `rows`.
 
     Parameters
     ----------
@@ -146,6 +148,7 @@ class SurveyErrors:
 
     Attributes
     ----------
+    question : the question, in words.
     answer : answer of the public file, with its design weights, among rows without a missing value.
     sampling : error due to drawing clusters (or rows) within strata, as the design does.
     missing : error due to missing answers, which are as frequent as in the public file, by stratum and weight class.
@@ -195,6 +198,10 @@ def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None
     """Return the errors of each intended question, from a public file that was sampled with the design in [design].
 
     Rows without a bin in a column are left out.
+
+    Raises
+    ------
+    InputError : if the configuration has no [design] or no intended question, or if the file cannot be read.
     """
     import pandas as pd
 
@@ -231,7 +238,7 @@ def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None
 
 
 def _errors(sample: _PublicSample, tables: Sequence[MeasuredTable], words: str, random: np.random.Generator) -> SurveyErrors:
-    """Return the sampling, missingness and noise errors of one share or mean."""
+    """Return the errors of one share or mean, or the reason why there are none."""
     try:
         asked = parse_question(words, sample.columns)
         if asked.kind not in ("share", "mean") or asked.by or asked.groups or asked.slots:

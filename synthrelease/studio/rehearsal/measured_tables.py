@@ -1,4 +1,6 @@
-"""List the noisy tables that a plan measures, and the questions that readers can ask, from the two files alone."""
+"""List the noisy tables that a plan measures, and the questions that readers can ask, from the configuration and the acceptance
+file alone.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from synthrelease.generators.measured_noise import CountNoise, Noises, half_widt
 from synthrelease.spec.release_spec import ReleaseSpec
 
 LEVEL = 0.95
+"""Confidence of a margin of error."""
 
 
 @dataclass(frozen=True, kw_only=True)

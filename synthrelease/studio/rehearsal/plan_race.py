@@ -90,7 +90,7 @@ class Promise:
 
     Attributes
     ----------
-    epsilon : largest epsilon of the whole release, or None to let `init` choose.
+    epsilon : epsilon of the whole release, or None to let `init` choose.
     pure : whether delta is 0.
     important : the columns whose pairs are measured first and get a criterion. At first, these are names of columns in the
         file; later, names of columns in the release.
@@ -131,7 +131,7 @@ class Promise:
         return (Fraction(5),) if self.pure else _TOTALS[-3:]
 
     def purse(self, epsilon: Fraction) -> Purse:
-        """Return the budget of the tables if all tables together cost this epsilon."""
+        """Return the budget of the measured tables if all of them together cost this epsilon."""
         if self.pure:
             return Purse(kind=DiscreteLaplace, cost=rounded_down(epsilon))
         return Purse(kind=RoundedGaussian, cost=rounded_down(rho_within(epsilon, self.delta)))
@@ -193,7 +193,9 @@ class Kept:
         return self.off / max(self.independent, 1e-9) - 1
 
     def better(self, other: Kept) -> bool:
-        """Return whether this result loses fewer pairs, and preserves at most one standard error less."""
+        """Return whether this result loses fewer pairs than the other, and preserves about as much: at most one standard
+        error, or `CLEARLY`, less.
+        """
         slack = max(CLEARLY, math.hypot(*(kept.error / math.sqrt(kept.fits) for kept in (self, other))))
         as_much = self.share is None or other.share is None or self.share >= other.share - slack
         return as_much and len(self.lost) < len(other.lost)
@@ -222,10 +224,10 @@ class Kept:
         if not self.lost:
             return "The fits lost no associated pair."
         n_lost = len(self.strong_lost)
-        lost = f"{n_lost or 'none'} of {so_many(self.strong, 'associated pair')}"
+        lost = [f"{n_lost} of {so_many(self.strong, 'associated pair')}"] if n_lost else []
         if n_rare := len(self.lost) - n_lost:
-            lost += f" and {so_many(n_rare, 'pair')} of rare values that occur together"
-        return f"The fits lost {lost}."
+            lost.append(f"{so_many(n_rare, 'pair')} of rare values that occur together")
+        return f"The fits lost {' and '.join(lost)}."
 
 
 def shown_share(share: float) -> str:
@@ -234,8 +236,9 @@ def shown_share(share: float) -> str:
 
 
 class Comparison:
-    """Two halves of the rows, with which fits are compared. The class computes how far the halves are from each other, and how
-    far they are from independent columns.
+    """Two halves of the public rows, with which fits are compared. A distance of two tables is the share of the rows in a
+    wrong cell, on average over pairs of columns (total variation distance). The class computes the distances between the
+    halves, and between a half and independent columns.
 
     Parameters
     ----------
@@ -252,7 +255,7 @@ class Comparison:
 
     @cached_property
     def shares(self) -> tuple[PairTables, PairTables]:
-        """Return the tables of all pairs for each half."""
+        """Return, for each half, the tables of all pairs of columns, as shares of the rows."""
         left, right = (shares_of_pairs(side, self.columns) for side in self.sides)
         return left, right
 
@@ -268,9 +271,10 @@ class Comparison:
 
     @cached_property
     def telling(self) -> tuple[list[int], bool]:
-        """Return the pairs from which the preserved share is estimated, and whether this estimate is possible. The pairs are
-        all pairs, or the pairs with the strongest associations. The estimate is possible if independent columns are clearly
-        farther away than another sample.
+        """Return the indices of the pairs from which the preserved share is estimated, and whether this estimate is possible.
+
+        The pairs are all pairs or, if that is not enough, the pairs with the strongest associations. The estimate is
+        possible if independent columns are clearly farther from a half than another sample (`TELLING`).
         """
         index = {pair: place for place, pair in enumerate(self.pairs)}
         strongest = [index[pair] for pair in tied_pairs(self.pairs)[: len(self.columns)]]
@@ -293,7 +297,9 @@ class Comparison:
 
     @cached_property
     def means(self) -> tuple[float, float]:
-        """Return the mean distances of another sample and of independent columns."""
+        """Return two mean distances from a half: the distance of another sample (the other half), and the distance of
+        independent columns.
+        """
         sample, independent = (float(yardstick[self.telling[0]].mean()) for yardstick in self.yardsticks)
         return sample, independent
 
@@ -547,13 +553,14 @@ def _spread(margin: np.ndarray, wide_bins: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Raced:
-    """One plan, and the share of the associations that its fits preserve.
+    """A plan for a release: its epsilon, and the tables that it measures. Also the share of the associations that its fits
+    preserve.
 
     Attributes
     ----------
     total : epsilon of the whole release.
     purse : budget of the tables.
-    told : the measured tables.
+    told : the tables that are measured.
     kept : the share of the associations that the fits preserve, or None if a fit fails.
     unpublished : the measuring method in place of published tables: agreements of pairs, or tables that the generator finds.
         Empty for published tables.
@@ -583,7 +590,7 @@ class Raced:
 
     @property
     def way(self) -> str:
-        """Return the measuring method in words."""
+        """Return the measuring method in words, such as "agreements of pairs with delta 0"."""
         ways = {"": "published tables", "agreements": "agreements of pairs", "adaptive": "tables that the generator finds"}
         return ways[self.unpublished] + (" with delta 0" if self.pure else "")
 
@@ -596,7 +603,7 @@ class Raced:
 
 
 class PlanRace:
-    """Fits to the rows of the public file, in the drafted bins, with the noise of a release.
+    """Compares plans by fits to the rows of the public file, in the drafted bins, with the noise of a release.
 
     Parameters
     ----------
@@ -796,7 +803,7 @@ _MOST_BESIDE_ENOUGH = 15
 
 
 def needed_of(most: float) -> float:
-    """Return the share that a cheaper plan must preserve if the best plan preserves this share."""
+    """Return the share of the associations that a cheaper plan must preserve if the best plan preserves the share `most`."""
     return min(ENOUGH, max(most - CLEARLY, min(most, PROMISED)))
 
 
@@ -809,7 +816,9 @@ def _charge(purse: Purse, part: Fraction) -> Charge:
 
 
 def _cost_for(purse: Purse, part: Fraction) -> Fraction:
-    """Return the cost at which noise relative to this part of the rows equals the noise of the budget relative to all rows."""
+    """Return the cost of a fit to this part of the rows. At this cost, the noise relative to the part equals the noise of
+    the budget relative to all rows.
+    """
     return purse.cost / (part if purse.kind is DiscreteLaplace else part**2)
 
 

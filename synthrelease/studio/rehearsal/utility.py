@@ -117,6 +117,7 @@ class StackedDesign:
 
     @classmethod
     def of(cls, public: PublicTable, copy: Counts) -> StackedDesign:
+        """Return the model of a public table and one synthetic copy."""
         stacked = public.counts + copy
         synthetic = np.zeros(len(stacked))
         synthetic[stacked.find(copy.bins)] = copy.counts
@@ -193,6 +194,7 @@ class StackedDesign:
 
 
 def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
+    """Return the columns `many` of the model matrix (`StackedDesign`)."""
     standard = []
     for column, name in enumerate(public.columns):
         if not public.has_numbers(name):
@@ -551,7 +553,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def check_known(option: str, names: Sequence[str], names_known: Sequence[str]) -> None:
-    """Raise InputError for the first unknown name in the value of an option."""
+    """Raise InputError for the first name that is not known. `option` is the option with these names, for the message."""
     for name in names:
         if name not in names_known:
             guess = closest(name, names_known)
@@ -598,7 +600,7 @@ class CopyComparison:
 
 @dataclass(frozen=True, kw_only=True)
 class CopyFigures:
-    """Utility and risk statistics of one configuration, by name; empty if a copy could not be made or compared."""
+    """Utility and risk statistics of the copies of one configuration, by name. Empty if a copy could not be made."""
 
     configuration: int
     utility: dict[str, float]
@@ -606,7 +608,7 @@ class CopyFigures:
 
 
 def copy_figures(trials: Trials, index: int, comparison: CopyComparison) -> CopyFigures:
-    """Make the copies of one configuration, and return their statistics in comparison with the public table."""
+    """Make synthetic copies with one configuration, and return their utility and risk statistics."""
     entropies = (SeededEntropy(trials.seed, 2, index, number) for number in range(comparison.copies))
     try:
         copies = [trials.candidate(index, entropy).counts for entropy in entropies]
@@ -619,7 +621,7 @@ def copy_figures(trials: Trials, index: int, comparison: CopyComparison) -> Copy
 def compared(
     counts: Counts, configuration: Configuration, copies: Sequence[Counts], comparison: CopyComparison, rule: Rule = "partial"
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return utility and risk statistics of copies over the bins of a configuration.
+    """Return two dictionaries with the utility and the risk statistics of copies over the bins of a configuration.
 
     Parameters
     ----------

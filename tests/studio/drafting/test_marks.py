@@ -111,7 +111,7 @@ def test_a_draft_is_better_that_loses_fewer_pairs_and_keeps_as_much() -> None:
     noisy = replace(before, share=0.8, lost=(), error=0.2, fits=4)
     assert noisy.better(before)  # the difference is within a standard error, 0.2 / 2
     assert not replace(before, share=float("nan"), lost=()).better(before)
-    assert "and 1 pair of rare values that occur together" in replace(before, lost=(one,)).words
+    assert "The fits lost 1 pair of rare values that occur together" in replace(before, lost=(one,)).words
 
 
 def write_file(path: Path, random: np.random.Generator) -> Path:

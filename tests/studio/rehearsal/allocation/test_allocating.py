@@ -264,7 +264,9 @@ def test_the_command_prints_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert result.exit_code == 0, result.output
     assert "test_epsilon = 1" in result.output
     assert "8 and" in " ".join(result.output.split())
-    assert "--total must be more than 1.1, not 1," in str(CliRunner().invoke(app, [*asked[:4], "--total", "1"]).exception)
+    assert "--total: epsilon = 1 leaves nothing for the generation" in str(
+        CliRunner().invoke(app, [*asked[:4], "--total", "1"]).exception
+    )
     assert "above 0" in str(CliRunner().invoke(app, [*asked[:4], "--total", "x"]).exception)
 
 
