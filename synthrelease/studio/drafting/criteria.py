@@ -436,7 +436,7 @@ def with_threshold(
         passed = "pass" if yardstick.independent <= threshold else "nearly pass"
         return f"{name}: independent columns would {passed} every threshold that fits can meet"
     if draft.about is not None and threshold > MOST_OF_FIGURE * draft.about:
-        return f"{name}: fits need a threshold of {_shown(threshold)}, too much for a statistic of {_shown(draft.about)}"
+        return f"{name}: fits need a threshold of {_shown(threshold)}, above a quarter of the statistic {_shown(draft.about)}"
     epsilon = budget(NOISE_SHARE * sensitivity / threshold)
     if epsilon > MOST_EPSILON:
         return f"{name}: with so few rows, its noisy test would need epsilon {float(epsilon):g}"

@@ -77,7 +77,7 @@ def test_a_threshold_is_a_fraction_of_what_its_figure_is_about(about: float | No
     yardstick = Yardstick(perfect=-0.01, projected=0.0, independent=0.5)
     found = with_threshold(guess, yardstick, [0.11, 0.12], 1e-5, 0.0)
     assert isinstance(found, CriterionDraft) == drafted
-    assert ("too much for a statistic of" in str(found)) != drafted
+    assert ("above a quarter of the statistic" in str(found)) != drafted
     if isinstance(found, CriterionDraft):
         assert found.seen.startswith("not above 0 between two halves")
 
