@@ -295,7 +295,7 @@ def test_statistics_are_called_biased_only_if_rows_are_left_out() -> None:
 def test_with_members_the_question_is_about_their_roots() -> None:
     """A draft with --key asked for --unit KEY or --key KEY."""
     told = plain_text(unit_text(None, [], "SERIAL"))
-    assert "All rows with the same SERIAL form one root, which is protected with all its members" in told
+    assert "All rows with the same SERIAL are one record, such as a household, and are protected together" in told
     assert "--key" not in told
 
 
