@@ -104,8 +104,8 @@ def test_with_the_key_the_untouched_draft_is_released_and_tells_a_stay_of_each_p
     [
         ("potilaat", "Did you mean 'potilas'?"),
         ("potilaat:2", "not 'potilaat'. Did you mean 'potilas'?"),
-        ("potilas:0", "after 'potilas:' must be a whole number from 1 to 1000, not '0'"),
-        ("potilas:many", "after 'potilas:' must be a whole number from 1 to 1000, not 'many'"),
+        ("potilas:0", "after 'potilas:' must be a whole number from 1 to 1,000, not '0'"),
+        ("potilas:many", "after 'potilas:' must be a whole number from 1 to 1,000, not 'many'"),
     ],
 )
 def test_a_wrong_answer_is_told_before_the_work(

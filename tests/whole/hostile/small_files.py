@@ -161,7 +161,7 @@ def few_rows_stated(folder: Path, _: Path, release: Path) -> Case:
         words=("bound", str(bundle), "year < 5"),
         size=len(content),
         code=2,
-        says="4000000000000",
+        says="4,000,000,000,000",
     )
 
 
