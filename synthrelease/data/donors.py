@@ -93,7 +93,7 @@ class NotImputed(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Gaps:
-    """Settings of the imputation of a table.
+    """Settings of the imputation of a table (see the module docstring).
 
     Attributes
     ----------
@@ -120,7 +120,8 @@ class Completed:
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """The recipients that have gaps in the same set of columns, and their possible donors.
+    """Rows that have gaps in the same set of columns (the recipients), and rows from which they can receive values (the
+    donors).
 
     Attributes
     ----------

@@ -31,7 +31,8 @@ ABSENT = "absent"
 
 @dataclass(frozen=True, kw_only=True)
 class Linked:
-    """The arrangement of a root's members in its wide record.
+    """How the members of a root (such as the persons of a household) are arranged in its wide record: the columns of the first
+    member, then the columns of the second member, and so on.
 
     Attributes
     ----------
@@ -67,19 +68,20 @@ class Linked:
         return len(self.slots)
 
     def numbers(self, bins: np.ndarray) -> np.ndarray:
-        """Return the (n_rows,) numbers of members of roots, given the bins of the column `size`."""
+        """Convert the (n_rows,) bins of roots in the column `size` to their (n_rows,) numbers of members."""
         numbers: np.ndarray = np.minimum(bins.astype(np.int64) + self.least, self.most)
         return numbers
 
     @cached_property
     def needed(self) -> frozenset[str]:
-        """Return the columns of the wide record in which an existing member always has a value, for all slots."""
+        """Return all columns of the wide record in which an existing member always has a value."""
         return frozenset(
             name for slot in self.slots for name, plain in zip(slot, self.names, strict=True) if plain in self.whole
         )
 
     def between(self, names: Sequence[str], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the smallest and the largest number of members of a root in each cell of a table of the wide record.
+        """Return the smallest and the largest number of members that a root in each cell of a table can have. The table has
+        some columns of the wide record.
 
         Parameters
         ----------
@@ -148,8 +150,8 @@ class Linked:
         return frozenset(name for slot in self.slots for name in slot)
 
     def slots_of(self, name: str, known: Container[str]) -> tuple[str, ...]:
-        """Return the columns of the wide record to which a name refers. The name of a members' column refers to this column in
-        all slots.
+        """Return the columns of the wide record to which a name refers. The name of a members' column, such as `age`, refers to
+        this column for every member: `age_1`, `age_2` and so on.
 
         Parameters
         ----------
@@ -166,8 +168,8 @@ class Linked:
 
 
 def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Container[str]) -> dict[str, Stated]:
-    """Return the settings of columns by their names in the wide record. The setting of a members' column applies to every slot
-    that has no setting of its own.
+    """Convert settings that are stated for columns, such as `age`, to settings for the columns of the wide record, such as
+    `age_1` and `age_2`. The setting of a members' column applies to every member for whom no other setting is stated.
     """
     if linked is None:
         return dict(stated)
@@ -177,6 +179,7 @@ def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Contain
 
 def in_slot(text: str, names: Container[str], place: int, other: int | None = None) -> str:
     """Rewrite a condition on members' columns for the member at position `place` (from 1), with the names of the wide record.
+    For the second member, "age > first.age" becomes "age_2 > age_1".
 
     Parameters
     ----------
@@ -200,7 +203,9 @@ def is_count(match: re.Match[str]) -> bool:
 
 
 def slot_name(name: str, place: int) -> str:
-    """Return the name that a members' column has in the wide record for the member at this position (from 1)."""
+    """Return the name that a members' column has in the wide record for the member at this position (from 1), such as
+    "age_2".
+    """
     return f"{name}_{place}"
 
 

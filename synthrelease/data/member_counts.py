@@ -58,7 +58,9 @@ class BinnedCounts(Counts):
 
 
 def cached(table: Counts, key: Hashable, make: Callable[[], Result]) -> Result:
-    """Return `make()`. If the table has atomic cells, store the result for later calls (see `BinnedCounts.cached`)."""
+    """Return `make()`. If the table is a `BinnedCounts`, store the result, and return the stored result in later calls with the
+    same key.
+    """
     return table.cached(key, make) if isinstance(table, BinnedCounts) else make()
 
 
@@ -132,7 +134,7 @@ class RowsOnBins:
 
     @cached_property
     def transformation(self) -> Transformation:
-        """Return the transformation of the members' rows."""
+        """Return the transformation of the table of members (see `rows_transformation`)."""
         return rows_transformation(self.rows, self.wide)
 
     @cached_property
@@ -140,7 +142,7 @@ class RowsOnBins:
         return {name: binning.numbers for name, binning in zip(self.wide.schema.names, self.wide.binnings, strict=True)}
 
     def on_bins(self, table: Counts) -> Counts:
-        """Count the members' rows of a table that has the bins of the transformation."""
+        """Count the rows of members that the roots of a wide table make. The table has the bins of `wide`."""
         return on_bins(self.rows, table, self._numbers)
 
     def with_own_values(self, table: Counts) -> Counts:

@@ -32,7 +32,8 @@ _MISSING = "missing"
 
 @dataclass(frozen=True, kw_only=True)
 class MemberRows:
-    """Defines the rows that each root makes in the table of members, and the names of their columns.
+    """Defines which rows each root (such as a household) makes in a table of members (such as its persons), and the columns of
+    these rows.
 
     Attributes
     ----------
@@ -144,7 +145,7 @@ def labelled_gaps(values: Sequence[float]) -> tuple[tuple[str, ...], tuple[float
 
 
 def rows_transformation(rows: MemberRows, wide: Transformation) -> Transformation:
-    """Return the transformation of the members' rows, from the transformation of the wide record.
+    """Return the bins of the table of members, as a transformation, given the transformation of the wide record.
 
     Each column has the same bins and atomic bins as the column of the wide record that is used for a root's first row. The
     difference of two columns has a bin for each possible difference.

@@ -56,7 +56,9 @@ def forbidden_kinds(column: Column) -> Iterator[int]:
 
 
 def sentences(columns: Sequence[Column], decimal: str) -> dict[tuple[int, int], str]:
-    """Return a message for each column (by position) and each kind of value that belongs to no bin."""
+    """Return a message, such as "Column 'age' has missing values.", for each column (by position) and each kind of value that
+    belongs to no bin.
+    """
     kinds = (MISSING, OUTSIDE, WRONG)
     return {(index, kind): _sentence(column, kind, decimal) for index, column in enumerate(columns) for kind in kinds}
 
@@ -84,7 +86,7 @@ def _sentence(column: Column, kind: int, decimal: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadColumns:
-    """The columns that are read from the files of roots and members for a wide record.
+    """The columns that are read from the file of roots and from the file of members to make wide records (see `data.linked`).
 
     Attributes
     ----------

@@ -323,8 +323,8 @@ def bins_of_sets(names: Sequence[str], labels: Sequence[str]) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """All columns of a table, in the order of the release. For linked tables, these are the columns of the wide record, whose
-    arrangement is described by `linked`.
+    """All columns of a table, in the order of the release. For linked tables, these are the columns of the wide record, and
+    `linked` describes their arrangement.
     """
 
     columns: tuple[Column, ...]
@@ -364,8 +364,8 @@ class Schema:
 
 @dataclass(frozen=True, kw_only=True)
 class Transformation:
-    """A choice of one binning for each column. It defines the public map from atomic cells to the cells of a candidate
-    table.
+    """A choice of one binning for each column. It defines the public map from atomic cells, the finest cells, to the cells of a
+    candidate table.
     """
 
     schema: Schema
@@ -431,7 +431,7 @@ class ValueGrid:
     edges: tuple[float, ...]
 
     def nearest(self, value: float) -> float:
-        """Return the multiple of the step that represents a value."""
+        """Return the multiple of the step that is nearest to a value."""
         return round(value / self.step) * self.step
 
 

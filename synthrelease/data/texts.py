@@ -26,7 +26,7 @@ _HIDDEN = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""Replace the invisible characters of a string by their codes. Line ends and tabs are kept.
+    r"""Replace the invisible characters of a string by their codes. Line feeds and tabs are kept.
 
     Examples
     --------

@@ -267,7 +267,7 @@ class NotCalibrated(Exception):
 
 
 def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> Weights:
-    """Compute the weights of a released table by raking.
+    """Compute the weights of a released table by raking. If the calibration has no margins, return the starting weights.
 
     Parameters
     ----------

@@ -6,9 +6,9 @@ Privacy
 The wide record of a key depends only on the rows with this key. So replacing a root and any number of its members replaces one
 record (theory 1.10, roots with their members). The order of rows has no effect in either file, and nothing is drawn at random.
 The output contains the counts of wide records, with at most one record for each key, and the number of different keys in both
-files. The number of keys is public, but the number of members is not. A key is kept if it has exactly one root, and if every
-member up to the maximum number has a bin in every column. In a single file, all rows of a key must have the same values in the
-columns of the root. Only a digest of each key is kept in memory (see `persons.marker`).
+files. The number of keys is public, but the number of members is not. A key is kept if it has exactly one root and an allowed
+number of members, and if every member up to the maximum number has a bin in every column. In a single file, all rows of a key
+must have the same values in the columns of the root. Only a digest of each key is kept in memory (see `persons.marker`).
 """
 
 from __future__ import annotations

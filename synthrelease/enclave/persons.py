@@ -1,10 +1,10 @@
 """Select the first k rows of each person. Only rows that the rules allow are considered.
 
 A person's rows are sorted by the columns that the configuration states. Rows that are equal in these columns (all rows, if no
-column is stated) are in random order. The released values have no influence on which rows are kept. The kept rows of a person
-depend only on this person's rows, and on a random number (coin) for each row. So replacing all rows of one person changes at
-most k kept records (theory 1.9, first rows of a person). The order of the rows in the file does not change the probability of
-any choice.
+column is stated) are in random order. Other columns have no influence on which rows are kept, except through the rules. The
+kept rows of a person depend only on this person's rows, and on a random number (coin) for each row. So replacing all rows of
+one person changes at most k kept records (theory 1.9, first rows of a person). The order of the rows in the file does not
+change the probability of any choice.
 
 Privacy
 -------
