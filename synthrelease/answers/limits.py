@@ -7,13 +7,13 @@ favourable. So the limit "criterion value + b ln(1 / (2 risk))" is too small. Th
 Let F be the distribution function of the noise. Among accepted criterion values of a candidate with true error E, a value of at
 most v has the probability
 
-    p(v; E) = F(v - E) / F(T - E),
+    p(v; E) = F(v - E) / F(T - E).
 
 The probability p falls as E grows, and equals kappa = exp(-(T - v)/b) for every E >= T. Above the threshold, the distribution
 of an accepted criterion value does not depend on E. The limit is the E at which p(v; E) equals the risk. For kappa < risk, the
 limit is
 
-    v + b ln( (1 - sqrt(1 - kappa / risk)) / kappa ),
+    v + b ln( (1 - sqrt(1 - kappa / risk)) / kappa ).
 
 The limit is never above T. For a criterion value far below the threshold, the limit is v + b ln(1 / (2 risk)), as without
 selection. With kappa >= risk, the criterion value is so close to its threshold that the limit is infinite. Given the released

@@ -208,8 +208,8 @@ def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
 
 
 def band_columns(document: ReleaseDocument) -> int | None:
-    """Return the largest number of columns for which `error_band` limits the error of the share of every combination of values.
-    Return None if this number has no limit, or if no criterion gives an error band.
+    """Return the number m such that `error_band` holds for every combination of values of at most m columns. Return None if it
+    holds for any number of columns, or if no criterion gives an error band.
     """
     criterion = of_every_cell(document)
     largest = len(document.columns) if criterion is None else _columns_of(criterion, document)

@@ -6,18 +6,24 @@ can compute answers with intervals, or fit models.
       "sums": [{"sum": "age[0..9]:weight[-2 0 3]", "columns": [...], "labels": [[...], ...], "released": [[...], ...],
       "epsilon": "1/50", "noise": "discrete Laplace", "scale": 204800.0, "variance": ..., "steps": [[...], ...], "value": ...}]}
 
-`counts` is nested, with one level per column in the order of `columns`. Each number is the exact count plus independent noise z
-with Pr[z] proportional to exp(-|z| / scale). So a number may be negative. If `noise` is "rounded Gaussian", `rho` replaces
-`epsilon`, and z is a normal number with mean 0 and standard deviation `scale`, rounded to the nearest whole number. `released`
-gives the index of the released bin that contains each of the `labels`. The `value` of a sum is the sum of `steps` over all
-rows, plus noise with the scale of the sum. `steps` gives a whole number for every measured cell. This number is the score that
-the name of the sum defines, rescaled so that the lowest score of all cells is 0 and the highest is 4096. If the exact values of
-rows were added up, `own_values` replaces `steps`. `own_values` gives the smallest and the largest contribution of a row. The
-sum over rows is then n * least + value * (most - least) / 4096, apart from the noise and a rounding error of up to half a step
-per row. If `noise` is "one noise", this sum and its neighbours, `together` consecutive sums in all, share one noise vector. The
-noise terms z of these sums are drawn together with Pr[z] proportional to exp(-max|z_i| / scale). So these noise terms are not
-independent, and `epsilon` is the cost of all these sums together. `sums` is absent if no sums were measured. The number of
-rows, n, is exact. The charge "generation" in release.json pays for the measurements, so using them costs nothing more.
+Tables. `counts` is nested, with one level per column in the order of `columns`. Each number is the exact count plus independent
+noise z with Pr[z] proportional to exp(-|z| / scale). So a number may be negative. If `noise` is "rounded Gaussian", `rho`
+replaces `epsilon`, and z is a normal number with mean 0 and standard deviation `scale`, rounded to the nearest whole number.
+`labels` are the measured bins, and `released` gives, for each of them, the index of the released bin that contains it.
+
+Sums. A sum adds up a score over all rows, such as a score of the cell of age and weight. `steps` has the score of every
+measured cell, rescaled to whole numbers: the lowest score is 0 and the highest is 4096. `value` is the sum of `steps` over
+all rows, plus noise with the scale of the sum. If the exact values of rows were added up, `own_values` replaces `steps`,
+and has the smallest and the largest contribution of a row (least, most). The sum over rows is then n * least + value *
+(most - least) / 4096, apart from the noise and a rounding error of up to half a step per row. `sums` is absent if no sums
+were measured.
+
+Shared noise. If `noise` is "one noise", `together` consecutive sums share one noise vector. Their noise terms z are drawn
+together with Pr[z] proportional to exp(-max|z_i| / scale). So these noise terms are not independent, and `epsilon` is the
+cost of all these sums together.
+
+The number of rows, n, is exact. The charge "generation" in release.json pays for the measurements, so using them costs nothing
+more.
 """
 
 from __future__ import annotations

@@ -66,11 +66,13 @@ read_condition <- function(data, words, quoted, refuse) {
   code <- gsub("\\bin *\\[([^]]*)\\]", "%in% c(\\1)", code)
   code <- gsub("\\bnot\\b", "!", gsub("\\bor\\b", "|", gsub("\\band\\b", "&", code)))
   code <- gsub("\u0001([0-9]+)\u0001", "quoted(\\1)", code)
-  unread <- function(text) refuse("the condition ", text, " cannot be read.")
-  parsed <- tryCatch(parse(text = code, keep.source = FALSE), error = function(problem) unread(words))
-  if (length(parsed) != 1) unread(words)
+  shown <- words # with the quoted texts
+  for (place in seq_along(quoted)) shown <- sub(paste0("\u0001", place, "\u0001"), sQuote(quoted[place], FALSE), shown, fixed = TRUE)
+  unread <- function() refuse("the condition ", shown, " cannot be read.")
+  parsed <- tryCatch(parse(text = code, keep.source = FALSE), error = function(problem) unread())
+  if (length(parsed) != 1) unread()
   columns <- intersect(all.vars(parsed[[1]]), names(data$columns))
-  if (length(columns) != 1) refuse("the condition ", words, " must be about exactly one column of the release.")
+  if (length(columns) != 1) refuse("the condition ", shown, " must be about exactly one column of the release.")
   column <- data$columns[[columns]]
   list(column = match(columns, names(data$columns)), met = truth(parsed[[1]], column, quoted, refuse)$true)
 }

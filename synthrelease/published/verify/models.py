@@ -114,8 +114,8 @@ def _of_groups(model: ModelPart) -> dict[str, float]:
 
 
 def _of_sums(document: ReleaseDocument, part: ModelsPart, model: ModelPart) -> dict[str, float]:
-    """Return the answer to a question that follows from the noisy sums, each number by its name: the mean, the ratio of two
-    means, or the coefficients of the regression, which solve the normal equations.
+    """Compute the answer to a question from the noisy sums: the mean, the ratio of two means, or the coefficients of the
+    regression, which solve the normal equations. Return each number by its name.
     """
     words = split_question(model.question)
     named = [name.strip() for name in (*_COMMA.split(words.on), words.head, words.to) if name]
