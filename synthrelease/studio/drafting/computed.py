@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, islice, permutations
 
@@ -28,20 +29,26 @@ def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]
     """
     values = numeric_columns(answers, rows)
     answered = {source: ~np.isnan(column) for source, column in values.items()}
-    found = dict[str, LeftOut]()
+    means = {source: float(column[answered[source]].mean()) for source, column in values.items()}
+    centred = {source: column[answered[source]] - means[source] for source, column in values.items()}
+    squares = {source: float(column @ column) for source, column in centred.items()}
+    units, found = {source: _unit(answers[source]) for source in values}, dict[str, LeftOut]()
     for first, second in combinations(values, 2):
         known, sizes = answered[first], (len(answers[first].texts), len(answers[second].texts))
         if {first, second} & found.keys() or min(sizes) < 0.9 * max(sizes) or not np.array_equal(known, answered[second]):
             continue
-        x, y = values[first][known], values[second][known]
-        slope = float(((x - x.mean()) * (y - y.mean())).mean() / max(x.var(), 1e-300))
-        off = np.abs(y - y.mean() - slope * (x - x.mean())).max()
-        if off <= min(_unit(answers[second]) + abs(slope) * _unit(answers[first]), 0.1 * y.std()):
-            shift = y.mean() - slope * x.mean()
+        x, y, product = centred[first], centred[second], float(centred[first] @ centred[second])
+        slope, most = product / max(squares[first], 1e-300), units[second]
+        most = min(most + abs(slope) * units[first], 0.1 * math.sqrt(squares[second] / len(y)))
+        # if no row is off by more than a tenth of the standard deviation, the squared correlation is at least 0.99
+        if product**2 >= 0.98 * squares[first] * squares[second] and np.abs(y - slope * x).max() <= most:
+            shift = means[second] - slope * means[first]
             because = f"in every row of the public file, it is about {slope:.4g} times {first!r} plus {shift:.4g}"
             if f"{slope:.4g} {shift:.4g}" == "1 0":
                 because = f"it has the same numbers as {first!r} in every row of the public file, up to rounding"
-        elif sizes[0] == sizes[1] and _in_same_order(x, y if slope > 0 else -y):
+        elif sizes[0] == sizes[1] and all(
+            _in_same_order(x[:some], y[:some] if slope > 0 else -y[:some]) for some in (_FIRST_ROWS, None)
+        ):
             because = f"it is a function of {first!r} in every row of the public file, such as a square or a logarithm"
         else:
             continue
