@@ -373,6 +373,7 @@ class Associations:
         return [self.names.index(name) for name in names]
 
     def _plain(self, name: str) -> str:
+        """Return the name of a column as in the files. For a column of one member, such as `age_2`, return `age`."""
         slot = None if self.linked is None else self.linked.place_of(name)
         return name if self.linked is None or slot is None else self.linked.names[self.linked.slots[slot].index(name)]
 
@@ -416,6 +417,7 @@ class Associations:
         return self._of_two(names, columns) if len(columns) == 2 else self._of_three(names, columns)
 
     def _measured(self, columns: Columns) -> Association | None:
+        """Return the association if a measured or chosen table contains these columns, otherwise None."""
         wanted = frozenset(columns)
         if wanted in self._following:
             names = tuple(self.layout.columns[column] for column in columns)
@@ -482,6 +484,7 @@ class Associations:
         return tuple(dict.fromkeys(self._with_functions(table) for table in self.ties.measured))
 
     def _with_functions(self, columns: Iterable[int]) -> Columns:
+        """Return these columns, in order, with all columns that are functions of them."""
         closed, previous = set(columns), set[int]()
         while closed != previous:
             previous = set(closed)

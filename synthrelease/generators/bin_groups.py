@@ -28,6 +28,7 @@ def split_masks(masks: Sequence[Mask]) -> list[Mask]:
 
 
 def _pairs_of(mask: Mask) -> list[Mask]:
+    """Return masks of two columns that together exclude the same rows as the mask, or the mask itself."""
     allowed, axes = ~mask.forbidden, range(mask.forbidden.ndim)
     if len(mask.columns) <= 2:
         return [mask]
@@ -46,6 +47,7 @@ def _pairs_of(mask: Mask) -> list[Mask]:
 
 
 def _all_of(shadows: dict[tuple[int, int], np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    """Return a mask of the cells that all pairs of columns allow. The keys of `shadows` are the axes of the pairs."""
     allowed = np.ones(shape, dtype=bool)
     for pair, shadow in shadows.items():
         allowed &= shadow.reshape([size if axis in pair else 1 for axis, size in enumerate(shape)])

@@ -279,9 +279,11 @@ class MarginalsGenerator(MeasuringGenerator):
         return type(other) is type(self) and isinstance(other, MarginalsGenerator) and other._measured() == self._measured()
 
     def _measured(self) -> tuple[object, ...]:
+        """Return a key of everything that a fit measures, for `same_measurements`."""
         return {term for term in self.terms if term.weight}, set(self.other_terms), self.sum_groups
 
     def _measured_of(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
+        """Spend the charge on all tables, sums, rare bins and agreements, and return the noisy measurements."""
         from synthrelease.generators.marginals_mechanism import measured
 
         part, layout = self.part(charge), private.layout

@@ -191,6 +191,7 @@ class _LeastSquares:
         return [table.reshape(shape) for table, shape in zip(np.split(cells, ends[:-1]), self._shapes, strict=True)]
 
     def _tables(self) -> np.ndarray:
+        """Return the values of all cells, followed by the values of the sums, in the latest solution."""
         return np.asarray(self._even + self._spread @ self._found)
 
     def _components(self, cells: np.ndarray) -> np.ndarray:
@@ -452,6 +453,7 @@ class ProportionalFit:
         ]
 
     def _visit(self, clique: int, tolerances: Sequence[np.ndarray]) -> float:
+        """Take the steps of a clique and of all cliques below it. Return the sum of the squared changes (`sweep`)."""
         squares = 0.0
         for number in self._at[clique]:
             squares += self._step(number, tolerances[number])
@@ -464,6 +466,7 @@ class ProportionalFit:
         return squares
 
     def _tell_below(self, clique: int) -> None:
+        """Pass the margins of a clique on to all cliques below it."""
         for child in self._below[clique]:
             self._tell(clique, child, child)
             self._tell_below(child)
@@ -481,6 +484,7 @@ class ProportionalFit:
         self._separators[child] = new
 
     def _step(self, number: int, tolerance: np.ndarray) -> float:
+        """Take an exact step on one target. Return the sum of the squared changes, in units of the tolerances."""
         target, home, ridge = self.targets[number], self._homes[number], self._ridges[number]
         counts, old, possible = self.n * self.margin(number), self.parameters[number], self.possible[number]
         solution = _parameters(counts, old, self.aims[number], ridge, self._logs[number])
@@ -494,6 +498,7 @@ class ProportionalFit:
         return float(((counts * (factor - 1) / tolerance) ** 2).sum())
 
     def _tilt(self, tilt: Tilt, home: int) -> float:
+        """Take an exact step on one sum. Return the squared change, in units of the tolerance."""
         factor, moved = tilt.step(self._margin(home, tilt.columns))
         table = self.shares[home]
         table *= spread(factor, tilt.columns, self.tree.cliques[home])
@@ -765,6 +770,7 @@ class _Dual:
         return tables
 
     def __call__(self, scaled: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the value and the gradient of the dual at scaled parameters, for the optimiser."""
         parameters = self._unscaled(scaled)
         total, beliefs = self.tree.calibrate(self.potentials(parameters))
         shares = [np.exp(belief) for belief in beliefs]

@@ -248,6 +248,7 @@ class Ledger:
         self._charged(self.statement(), charge, purpose, run)
 
     def _charged(self, statement: Statement, charge: Charge, purpose: str, run: ChargedRun) -> Statement:
+        """Return the content of the ledger with this charge. Raises the errors of `reserve`, and writes nothing."""
         if charge.renyi is not None:
             raise BudgetError(f"The charge {charge.name!r} is a Renyi curve. A ledger needs its epsilon and delta.")
         epsilon, delta = amount("epsilon", charge.epsilon), amount("delta", charge.delta)
@@ -385,6 +386,7 @@ class Ledger:
             )
 
     def _check_limit(self, name: str, spent: Fraction, cost: Fraction, limit: Fraction, piece: int | None) -> None:
+        """Raise BudgetError if the cost, added to the spent epsilon or delta (`name`), exceeds the limit."""
         if not spent + cost <= limit:
             if not limit:  # of delta
                 raise BudgetError(

@@ -55,6 +55,7 @@ def protect() -> None:
 
 
 def _hide_messages() -> None:
+    """Ignore warnings, and let uncaught errors be reported without their messages."""
     warnings.simplefilter("ignore")
     os.environ["PYTHONWARNINGS"] = "ignore"  # for worker processes
     sys.excepthook = without_message

@@ -347,6 +347,7 @@ def cells() -> Table:
 
 
 def _absolute(scale: Scale, size: int, read: Read) -> np.ndarray:
+    """Return (size,) absolute values of normal numbers with this standard deviation, rounded to whole numbers."""
     rounded, left = np.empty(size, dtype=np.int64), np.arange(size)
     while len(left):
         cell = cells().draw(np.frombuffer(read(2 * len(left)), dtype=np.uint16), read)
