@@ -68,7 +68,7 @@ def database(folder: Path, header: str = "face,year") -> Path:
     ("data", "hidden", "library"),
     [
         ("postgresql://server/registry", "sqlalchemy", "The library sqlalchemy is needed for this database"),
-        ("nobodys://server/registry", "", "SQLAlchemy has no libraries for 'nobodys' here"),
+        ("nobodys://server/registry", "", "The libraries for 'nobodys' databases are not installed"),
         ("coins.sav", "pyreadstat", "The library pyreadstat is needed for files of SPSS"),
         ("coins.duckdb", "duckdb", "The library duckdb is needed for DuckDB files"),
     ],

@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from synthrelease.generators.measurements import FormulaTerm
 
 
+NO_NUMBERS = (
+    "Some bins of {!r} have no number in the alternative {!r}. Use a column of numbers, or a column of categories with the "
+    "setting `numbers` and an alternative that does not group the categories"
+)
+"""The message if a bin of a column has no representative value, such as a group of categories."""
+
+
 def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterable[Mistake]:
     """Return a mistake for every name that is not the name of a column of the table."""
     return unknown(field, "a column", names, schema.names)
@@ -35,8 +42,7 @@ def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
     for transformation in setting.transformations:
         binning = transformation.binning(column)
         if any(number is None for number in binning.numbers[: binning.present]):
-            problem = f"Some bins of {column!r} have no number in the alternative {binning.name!r}"
-            yield Mistake(field, f"{problem}. Give the categories of this column `numbers`")
+            yield Mistake(field, NO_NUMBERS.format(column, binning.name))
             return
 
 
@@ -84,15 +90,14 @@ def condition_mistakes(setting: Setting, field: str, column: str, labels: Collec
             continue
         checked_names.add(binning.name)
         labels_of_values = binning.labels[: binning.present]
+        where = "[groups]" if coarser else f"the alternative {binning.name!r}"
         if unknown_labels := [label for label in labels if label not in labels_of_values]:
-            problem = f"{unknown_labels[0]!r} is not a bin of {column!r} with values in the alternative {binning.name!r}"
+            problem = f"{unknown_labels[0]!r} is not a bin of {column!r} with values in {where}"
             text = f"{problem}. The bins with values are {listing(labels_of_values)}"
             yield Mistake(field, text, suggestion=closest(unknown_labels[0], labels_of_values))
             return
         if set(labels_of_values) <= set(labels):
-            yield Mistake(
-                field, f"All bins of {column!r} in the alternative {binning.name!r} are named. Name only some of them"
-            )
+            yield Mistake(field, f"All bins of {column!r} in {where} are named. Name only some of them")
             return
 
 
@@ -110,7 +115,7 @@ def representation_mistakes(
             yield Mistake(f"representation.{name}", text, suggestion=closest(chosen, alternatives))
             continue
         if name in numbered and any(number is None for number in alternatives[chosen].numbers[: alternatives[chosen].present]):
-            yield Mistake("features", f"Some bins of {name!r} have no number in the alternative {chosen!r}")
+            yield Mistake("features", NO_NUMBERS.format(name, chosen))
         yield from not_inside(setting, f"representation.{name}", name, alternatives[chosen])
     cells = math.prod(len(schema[name].alternatives.get(representation.get(name, ""), ())) for name in columns)
     if cells > DENSE_LIMIT:

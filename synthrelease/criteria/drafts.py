@@ -326,8 +326,8 @@ def conditional_median(file: FileFacts) -> Drafts:
 
 
 def difference_in_proportions(file: FileFacts) -> Drafts:
-    """Draft criteria for three columns with two categories: those with the strongest associations. Each criterion compares the
-    share of the rarer category.
+    """Draft criteria for the three columns with two categories that have the strongest associations. Each criterion
+    compares the share of the rarer category.
     """
     least, kind = max(300, 0.01 * file.n_rows), "difference_in_proportions"
     groups = [(column, _names(file.grouping(column, least, _MOST_BY))) for column in file.conditions[:3]]

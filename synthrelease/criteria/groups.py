@@ -62,8 +62,9 @@ def quantile_bins(rows: Counts, present: int, q: Fraction) -> np.ndarray:
 
 @reads_members
 class ConditionalMean(InGroups):
-    """The largest error of the mean of a column within a group: max over groups v of |resized mean_R(column | v) -
-    mean_S(column | v)| (paper 4.5.3; theory 3.3, conditional means).
+    """The largest error of the mean of a column, such as the mean income of an age group, over all groups. In a formula, the
+    value is max over groups v of |resized mean_R(column | v) - mean_S(column | v)| (paper 4.5.3; theory 3.3, conditional
+    means).
 
     mean_S is the mean that readers compute from the representative values of the released bins. mean_R is the mean of the exact
     values in the private file.
@@ -201,7 +202,7 @@ class ConditionalMean(InGroups):
 
 def check_range(ends: tuple[float, float]) -> None:
     """Raise ValueError unless the range is increasing, and wide enough that floating-point numbers can distinguish means
-    in it.
+    in the range.
     """
     lowest, highest = ends
     if not lowest < highest:
@@ -299,9 +300,11 @@ _FINEST = 10_000  # Quantiles are multiples of 1 / `_FINEST`
 
 @reads_members
 class ConditionalMedian(InGroups):
-    """The largest error of a quantile within a group, as a share of the rows: max over groups g and quantiles q of max(B - q
-    n_g, A - (1 - q) n_g) / n. Of the n_g private rows of g, B lie more than `within` bins below the released quantile, and A
-    lie more than `within` bins above it.
+    """Whether the median of a column in the private file lies at most `within` bins from the released median, in every group.
+    Other quantiles than the median are possible. The value is 0 or less if this is the case. Otherwise, it is the number of
+    excess rows on one side of these bins, as a share of all rows. In a formula, the value is max over groups g and quantiles q
+    of max(B - q n_g, A - (1 - q) n_g) / n. Of the n_g private rows of g, B lie more than `within` bins below the released
+    quantile, and A lie more than `within` bins above it.
 
     Let t be the bin of the (lower) q-quantile of group g in the candidate. Of the n_g private rows of g, B lie more than
     `within` bins below t, and A lie more than `within` bins above t. The criterion value is at most 0 if and only if, for

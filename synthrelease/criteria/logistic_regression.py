@@ -46,10 +46,10 @@ _SMALLEST = 2.0**-20  # Lower limit of the sensitivity times the number of rows.
 
 
 class LogisticRegression(Criterion):
-    """The error of logistic regression slopes, approximated by one Newton step from the regression fitted to the released
-    table. The criterion value is the largest |sum of v_j(z) over the private records z| / m over the slopes j, where v(z) =
-    H^-1 x(z) (y(z) - mu(x)). Here mu is the fitted probability, H the mean information, and m the number of released rows that
-    have all the columns.
+    """The largest error of a slope of a logistic regression, approximated by one Newton step from the regression on the
+    released rows. The unit is log odds per standard deviation of the feature. In a formula, the value is the largest |sum
+    of v_j(z) over the private records z| / m over the slopes j, where v(z) = H^-1 x(z) (y(z) - mu(x)). Here mu is the
+    fitted probability, H the mean information, and m the number of released rows that have all the columns.
 
     y is 1 for the bins of `positive` and 0 otherwise. x is the vector of the features in standard units of the candidate S,
     with an intercept. mu(x) is the probability from the logistic regression fitted on S, m is the number of rows of S that have

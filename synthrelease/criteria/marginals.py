@@ -43,8 +43,9 @@ if TYPE_CHECKING:
 
 @reads_members
 class AbsoluteMarginalError(MarginalCriterion, OfMembers):
-    """The largest error of the share of a cell, which is max |q(R) - q(S)| / n over the cells of the compared tables. R is the
-    private table, S the released table, q a count, and n the number of rows.
+    """The largest error of a cell of the compared tables, as a share of the rows. If 3.1% of the private rows and 3.6% of the
+    released rows are in a cell, the error of this cell is 0.005. In a formula, the value is max |q(R) - q(S)| / n over the
+    cells. R is the private table, S the released table, q the count of a cell, and n the number of rows.
 
     Paper 4.5.2; theory 3.1, absolute marginal error.
 
@@ -164,8 +165,9 @@ def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
 
 
 class RelativeMarginalError(Criterion):
-    """The largest ratio between the two counts of a bin: max{r/s, s/r} over the bins of all columns, where r and s are the
-    private and the released count plus 1. Larger ratios than `clip` are set to `clip`.
+    """The largest ratio between the private and the released count of a bin, over the bins of all columns. 1 is added to each
+    count, so the counts 99 and 124 have the ratio 1.25. In a formula, the value is max{r/s, s/r}, where r and s are the private
+    and the released count plus 1. Larger ratios than `clip` are set to `clip`.
 
     Privacy
     -------
@@ -361,8 +363,9 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
 
 @reads_members
 class MeanMarginalError(TypicalMarginalError):
-    """The mean total variation distance of the compared tables. The distance of a table is sum |r - s| / (2n), where r and s
-    are the private and the released counts of its cells.
+    """The mean error of the compared tables. The error of a table is its total variation distance: the share of the released
+    rows that would have to move to another cell, so that the table equals the private table. In a formula, the distance is sum
+    |r - s| / (2n), where r and s are the private and the released counts of the cells, and n is the number of rows.
 
     Privacy
     -------
@@ -411,8 +414,8 @@ class MeanMarginalErrorExplained(TypicalMarginalErrorExplained[MeanMarginalError
 
 @reads_members
 class QuantileMarginalError(TypicalMarginalError):
-    """The q-quantile of the total variation distances of the compared tables: a share q of the tables has at most this
-    distance.
+    """A quantile of the errors of the compared tables: a share q of the tables has at most this error. The error of a table is
+    its total variation distance, as for the kind "mean_marginal_error".
 
     Privacy
     -------
@@ -470,21 +473,22 @@ HEAVIEST = 2**20
 
 
 class WeightedMarginalError(MarginalCriterion):
-    """The largest relative error of a sum of weights: max |sum of w over R - sum of w over S| / (sum of w over S) over the
-    cells of the compared tables.
+    """The largest error of a sum of design weights in a cell of the compared tables, as a share of the sum of the weights
+    of all released rows. Use this criterion for estimates with design weights; the other criteria compare unweighted rows.
+    In a formula, the value is max |W(R) - W(S)| / W over the cells. W(R) and W(S) are the sums of the weights of the
+    private and the released rows of the cell, and W is the sum of the weights of all released rows.
 
     Theory 3.20, weighted marginal error.
 
-    R and S are the original and the synthetic rows of a cell, and w is the representative value of a row's bin in the column of
-    weights. Use this criterion for estimates with design weights; the other criteria compare unweighted rows.
+    The weight w of a row is the representative value of its bin in the column of weights.
 
     Privacy
     -------
-    The sensitivity is w_max / (sum of w over S), where w_max is the largest representative value of the column of weights. A
+    The sensitivity is w_max / W, where w_max is the largest representative value of the column of weights. A
     record's weight is a function of its cell alone: a public number between 0 and w_max, whatever the other records are.
     Replacing one record takes at most w_max from one cell of a table and adds at most w_max to one cell. So the weighted count
     of each cell moves by at most w_max, and the sensitivity of a maximum is the maximum of the sensitivities (Proposition 3).
-    w_max and the sum over S are functions of the candidate, which is public. There is no such bound if weights depend on other
+    w_max and W are functions of the candidate, which is public. There is no such bound if weights depend on other
     respondents, or if the file repeats rows according to their weight. This criterion supports neither case.
 
     Rounding: weights are rounded to multiples of w_max / 2^20 before anything is counted, so the w of the proof are whole
@@ -538,7 +542,8 @@ class WeightedMarginalError(MarginalCriterion):
         for transformation in setting.transformations:
             numbers = transformation.numbers(self.weight)
             if not ((numbers >= 0) & np.isfinite(numbers)).all() or not (numbers > 0).any():
-                problem = f"The numbers of {self.weight!r} cannot be weights in {transformation.binning(self.weight).name!r}"
+                name = transformation.binning(self.weight).name
+                problem = f"The numbers of {self.weight!r} cannot be weights in the alternative {name!r}"
                 rule = "Each bin needs a number of at least 0, and one bin a number above 0. Missing values have no number"
                 yield Mistake("weight", f"{problem}. {rule}")
                 return

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 
 class MeanOfRoots(Criterion):
-    """The largest error of a mean over roots, such as households: max over groups g of |sum_g (h - p_g)| / m_g. Each root has a
-    number h. p_g is the mean of h over the released roots of the group, and m_g is the number of these roots.
+    """The largest error of a mean over roots, such as households. Each root has a number h, such as the number of its children.
+    In a formula, the value is max over groups g of |sum_g (h - p_g)| / m_g. p_g is the mean of h over the released roots of the
+    group, and m_g is the number of these roots.
 
     The sum is over the n_g original roots of group g that have a number. The candidate has m_g such roots in the group, with
     mean p_g. The criterion value is the error of the mean times n_g / m_g. So it equals the error if the size of the group is

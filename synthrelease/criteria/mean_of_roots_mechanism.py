@@ -47,8 +47,8 @@ class ReleasedRoots:
         return np.asarray(self.sums / np.maximum(self.roots, 1))
 
     def errors(self, roots: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Return the (n_groups,) errors |sum - mean * roots| / m. The roots and sums are those of the original table, and the
-        mean and m are those of the candidate.
+        """Return the (n_groups,) errors |sum - mean * roots| / m. `roots` and `sums` describe the original table, and the mean
+        and m describe the candidate.
         """
         return np.abs(sums - self.means * roots) / np.maximum(self.roots, 1)
 

@@ -82,7 +82,7 @@ def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, ri
 
 
 def _with(columns: Sequence[str], measured: NoisyMarginals) -> list[tuple[NoisySum, np.ndarray]]:
-    """Return those measured sums of exactly these columns that have exact scores. With each sum, return its scores in whole
+    """Return the measured sums of exactly these columns, if their scores are exact. With each sum, return its scores in whole
     steps, as an array with an axis for each column in this order.
     """
     sums = []

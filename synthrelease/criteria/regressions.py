@@ -68,8 +68,9 @@ _REDRAWS = 200  # Number of draws that estimate the standard deviation of a dist
 
 
 class RegressionCoefficients(Criterion):
-    """The error of regression slopes: the sum of |slope_R - slope_S| over the features. Each slope is in units of the target
-    per standard deviation of the feature in the released table S. The slopes of the private table R are computed with noise.
+    """The error of the slopes of a linear regression, summed over the features. In a formula, the value is the sum of
+    |slope_R - slope_S|. Each slope is in units of the target per standard deviation of the feature in the released table S.
+    The slopes of the private table R are computed with noise.
 
     Privacy
     -------
@@ -225,7 +226,7 @@ class RegressionCoefficients(Criterion):
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
         """Return the columns of the regression, with the values that rows of the original and of the released table have
-        in it.
+        in the regression.
         """
         wanted, own = self.binnings(setting), self.own_values_of
         return RegressionColumns(transformation=transformation, names=self.columns, wanted=wanted, ranges=self.ranges, own=own)
@@ -333,9 +334,10 @@ _SINGULAR = 1e-9  # Smallest eigenvalue of the synthetic correlation matrix abov
 
 
 class RegressionOneStep(RegressionCoefficients):
-    """The error of regression slopes, approximated by one Newton step: the sum over the slopes of |A_S^-1 X'r / m|. Here r = y
-    - clip(X w(S)) are the residuals of the private records from the released regression w(S). X are the features in standard
-    units, A_S is X'X / m in the released table, and m is the number of released rows.
+    """The error of the slopes of a linear regression, approximated by one Newton step from the regression on the released rows.
+    This step needs less noise than a private regression. In a formula, the value is the sum over the slopes of |A_S^-1 X'r /
+    m|. Here r = y - clip(X w(S)) are the residuals of the private records from the released regression w(S). X are the features
+    in standard units, A_S is X'X / m in the released table, and m is the number of released rows.
 
     Records that lack one of the columns are excluded from both tables. Without such records m = n.
 

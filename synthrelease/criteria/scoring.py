@@ -223,16 +223,16 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
             )
         elif margin >= room / 2:
             yield (
-                f"the margin of the joint test is at least {margin / room:.0%} of the threshold {figure(threshold)}. Tables "
-                f"with a value above {figure(threshold - margin, 2)} mostly fail. Choose a larger threshold or test_epsilon."
+                f"the margin of the joint test is at least {margin / room:.0%} of the distance between the best possible value "
+                f"{figure(best)} and the threshold {figure(threshold)}. Tables with a value above "
+                f"{figure(threshold - margin, 2)} mostly fail. Choose a larger threshold or test_epsilon."
             )
     elif criterion.figure_gets_noise and (luck := math.exp(-room * float(criterion.epsilon) / sensitivity) / 2) >= MOST_LUCK:
         enough = math.log(1 / (2 * MOST_LUCK)) * sensitivity / room
         yield (
             f"the noise of this criterion is large compared with its threshold {figure(threshold)}. A perfect table is "
-            f"rejected in at least {luck:.0%} of cases. Tables whose error is too large are accepted as often, if they miss "
-            f"the threshold by as much as the perfect table meets it. Choose an epsilon of at least {figure(enough, 2)}, or a "
-            "larger threshold."
+            f"rejected in at least {luck:.0%} of cases. A table whose value is above the threshold by the same distance is "
+            f"accepted equally often. Choose an epsilon of at least {figure(enough, 2)}, or a larger threshold."
         )
 
 

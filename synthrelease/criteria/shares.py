@@ -180,8 +180,9 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
 
 @reads_members
 class KolmogorovDistance(SharesInGroups):
-    """The largest error of a cumulative share within a group: max over groups g and bins t of |a_gt - p_gt n_g| / m_g. Of the
-    n_g private rows of a group, a_gt are at or below t. Of its m_g released rows, a share p_gt are at or below t.
+    """The largest error of a cumulative share, such as the share of incomes up to 2,000, over all groups and all bins. In a
+    formula, the value is max over groups g and bins t of |a_gt - p_gt n_g| / m_g. Of the n_g private rows of a group, a_gt are
+    at or below t. Of its m_g released rows, a share p_gt are at or below t.
 
     Of the n_g private rows of group g (with a value of the column), a_gt lie in bin t or below. The candidate has m_g rows in
     the group, of which a share p_gt lies in bin t or below. a_gt - p_gt n_g = n_g (cumulative share in the original - p_gt), so
@@ -245,8 +246,9 @@ class KolmogorovDistanceExplained(SharesInGroupsExplained[KolmogorovDistance]):
 
 @reads_members
 class DifferenceInProportions(SharesInGroups):
-    """The largest error of the share of a condition within a group: max over groups g of |a_g - p_g n_g| / m_g. Of the n_g
-    private rows of a group, a_g meet the condition. Of its m_g released rows, a share p_g meet the condition.
+    """The largest error of the share of rows that meet a condition, such as the share of patients in hospital, over all groups.
+    In a formula, the value is max over groups g of |a_g - p_g n_g| / m_g. Of the n_g private rows of a group, a_g meet the
+    condition. Of its m_g released rows, a share p_g meet the condition.
 
     Of the n_g private rows of group g (with a value of the column), a_g meet the condition. The candidate has m_g rows in the
     group, of which a share p_g meets the condition. a_g - p_g n_g = n_g (share in the original - p_g), so the criterion

@@ -277,8 +277,8 @@ class ColumnTable(SpecTable):
         bin. The mean of the values in the bin is a better choice. Use a public estimate of this mean, never a value from the
         private file. `init` computes the mean from the public file. Example: `numbers = { M = 0, F = 1 }`.
     step : the precision of exact values. If a criterion computes with exact values, each value is first rounded to the nearest
-        multiple of this number. The default is about a thousandth of the range between the bounds. A smaller step makes the
-        computation slower, but costs no epsilon. Example: `step = 5`.
+        multiple of this number. The default is a round number of at least a thousandth of the range between the bounds, and for
+        whole numbers at least 1. A smaller step makes the computation slower, but costs no epsilon. Example: `step = 5`.
     ordered : true if the categories have a natural order, such as levels of education. Numbers are always ordered. Example:
         `ordered = true`.
     role : a special role of the column. "weight" means that the column is the design weight of a survey. Each of its bins must
@@ -364,10 +364,10 @@ class RuleTable(SpecTable):
         releases no row that meets it. A condition may use comparisons, `and`, `or`, `not`, `in` and `is missing`. A comparison
         with a missing value is neither true nor false. Neither this comparison nor its negation excludes a row. `column.level
         == 'group'` is true if the code or category belongs to this group in the alternative `level`. A rule may compare two
-        columns of numbers, such as `wage > total`. If one of these columns has more than 1,000 possible numbers, the rule must
-        have `applies_to = ["synthetic"]`, and it compares bins. With [members], a rule may count members (`count(age < 18) >
-        children`). It may also compare a member with the root to which the member belongs, or with the first member (`age >
-        first.age - 12`). Example: `never = "mother_age < 20 and parity > 3"`.
+        columns of numbers, such as `wage > total`, if it has `applies_to = ["synthetic"]`. With [members], this is necessary
+        only if one of the columns has more than 1,000 possible numbers; the rule then compares bins. With [members], a rule may
+        also count members (`count(age < 18) > children`), and compare a member with the root to which the member belongs, or
+        with the first member (`age > first.age - 12`). Example: `never = "mother_age < 20 and parity > 3"`.
     applies_to : the rows to which the rule applies. "raw" means the rows of the private file, and "synthetic" means the
         released rows. By default, the rule applies to both. Example: `applies_to = ["raw"]`.
     why : the reason for the rule, for the data card. Example: `why = "No one finishes college before 20."`.

@@ -83,7 +83,7 @@ class Problems:
             self.add(f"{where}.{key}", f"A release cannot use {chosen!r}. {why}", file=file)
         else:
             shown = repr(chosen) if name else "nothing"
-            self.add(f"{where}.{key}", f"one of {listing(known)}", shown, closest(name, known), file)
+            self.add(f"{where}.{key}", f"one of {listing(known, 30)}", shown, closest(name, known), file)
         return None
 
 
@@ -139,9 +139,13 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
         if isinstance(error, Unexpected):
             return Problem(file, path, error.about(value_text(item["input"])), error.suggestion)
         return Problem(file, path, mistake(str(error)))  # a contradiction between several values of one table
-    context = item.get("ctx", {})
+    kind, context = item["type"], item.get("ctx", {})
+    if kind == "list_type" and isinstance(item["input"], Mapping):
+        kind = "table_for_list"
+    elif kind in ("too_short", "too_long") and isinstance(item["input"], str):
+        kind = f"string_{kind}"
     limits = {name: with_separators(value) for name, value in context.items()}
-    expected = _SAID["expected"].get(item["type"], "{message}").format(message=item["msg"], **limits)
+    expected = _SAID["expected"].get(kind, "{message}").format(message=item["msg"], **limits)
     expected = expected.replace("(s)", "" if 1 in (context.get("min_length"), context.get("max_length")) else "s")
     suggestion = None
     if item["type"] == "literal_error" and isinstance(item["input"], str):

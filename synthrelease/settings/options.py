@@ -147,8 +147,8 @@ class MembersTable(SpecTable):
         member is for example the reference person of a household. Example: `reference = { relation = "reference person" }`.
     size : the name of the released column that contains the number of members. Example: `size = "persons"`.
     columns : the columns of the members, written in the same way as [columns.NAME]. Each of these columns must have exactly one
-        list of bins. In criteria and queries, NAME_1 is the column NAME of the first member, NAME_2 that of the second member,
-        and so on. Example: `columns.age = { kind = "integer", bounds = [0, 99] }`.
+        list of bins. In criteria and queries, NAME_1 is the column NAME of the first member, NAME_2 is the column of the second
+        member, and so on. Example: `columns.age = { kind = "integer", bounds = [0, 99] }`.
     rules : plausibility rules for members, written in the same way as [[rules]]. A root is excluded if one of its members
         breaks a rule. A rule may also name columns of the root. `first.NAME` is the column NAME of the first member; a rule
         with this name applies to all other members. `other.NAME` is the column NAME of another member; a rule with this name
@@ -362,9 +362,10 @@ class SeriesTable(SpecTable):
             yield f"The list epsilon has {len(self.epsilon)} numbers for {self.years} years"
         if (self.fallbacks > 0) != (self.fallback_epsilon is not None):
             yield "Set both fallbacks and fallback_epsilon, or neither"
-        if self.fallbacks > self.years or (self.again and not self.fallbacks):
-            limits = f"with `again`, there must be at least one, and there may be at most {self.years}, one for each year"
-            yield f"The plan has {self.fallbacks} second releases (fallbacks): {limits}"
+        if self.fallbacks > self.years:
+            yield f"`fallbacks` must be at most {self.years}, one second release for each year. It is {self.fallbacks}"
+        if self.again and not self.fallbacks:
+            yield "With `again`, the plan needs at least one second release, so `fallbacks` must be at least 1"
 
     @property
     def epsilons(self) -> tuple[Fraction, ...]:
@@ -396,11 +397,11 @@ class PopulationTable(SpecTable):
 
 
 def _effect(value: Any) -> Any:
-    """Return the value of the setting `effect` if it is valid; otherwise raise Unexpected. It must be a number from 1 to 1,000
-    or a table of such numbers."""
+    """Return the value of the setting `effect` if it is valid; otherwise raise UnexpectedValue. The value must be a number from
+    1 to 1,000 or a table of such numbers."""
     numbers = list(value.values()) if isinstance(value, Mapping) else [value]
     if value is not None and not (numbers and all(is_total(number) and 1 <= number <= 1000 for number in numbers)):
-        raise Unexpected("a number from 1 to 1,000, or a table with such a number for some columns", repr(value))
+        raise UnexpectedValue("a number from 1 to 1,000, or a table with such a number for some columns")
     return value
 
 

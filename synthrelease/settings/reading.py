@@ -62,7 +62,7 @@ def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise SpecError.at(path, "", "The file is not UTF-8 text") from None
     except RecursionError:
-        raise SpecError.at(path, "", f"The file has more than {MAX_DEPTH} tables or lists inside each other") from None
+        raise SpecError.at(path, "", f"The file nests tables or lists more than {MAX_DEPTH} levels deep") from None
     except (ValueError, ArithmeticError) as error:  # Python refuses to read numbers of thousands of digits
         why = str(error)[:200] if isinstance(error, tomllib.TOMLDecodeError) else "it contains a number that is too long"
         again = re.search(r"immutable namespace \('(\w+)',\)", why)  # such as [[rules]] below `rules = [...]`
@@ -125,8 +125,8 @@ def csv_lines(path: Path, most_bytes: int) -> Iterator[tuple[int, list[str]]]:
             if any(cells := [cell.strip() for cell in row]):
                 yield reader.line_num, cells
     except csv.Error:
-        place = f"line {reader.line_num}"
-        raise Unexpected(f"The file is not valid CSV at {place}. Use commas, and close all quotes", place=place) from None
+        fault = "The file is not valid CSV. Use commas, and close all quotes"
+        raise Unexpected(fault, place=f"line {reader.line_num}") from None
 
 
 def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
@@ -146,7 +146,7 @@ def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], 
 def _unusable(steps: tuple[str | int, ...], value: Any) -> str:
     """Return the error message for a value that the program cannot use, or an empty text if the value is valid."""
     if len(steps) > MAX_DEPTH:
-        return f"The file has more than {MAX_DEPTH} tables or lists inside each other"
+        return f"The file nests tables or lists more than {MAX_DEPTH} levels deep"
     if any(isinstance(text, str) and UNPRINTABLE.search(text) for text in (steps[-1], value)):
         return "The text contains a control character"
     if isinstance(value, Decimal) and not value.is_finite():
@@ -191,7 +191,7 @@ OF_ONE_RELEASE = ("justification", "tuning", "version", "published", "url", "sig
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigurationFile:
-    """The tables of a configuration file, including those that it inherits from another configuration.
+    """The tables of a configuration file, including the tables that it inherits from another configuration.
 
     Attributes
     ----------

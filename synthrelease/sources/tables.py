@@ -143,7 +143,8 @@ def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[
     if len(matching) == 1:
         return matching[0]
     if matching:
-        raise InputError(f"Name one of the tables {asked!r} of the database: {listing('.'.join(t) for t in matching)}.")
+        names = listing(".".join(table) for table in matching)
+        raise InputError(f"Several tables are called {asked!r}. Name one with its schema: {names}.")
     same = (name for name in listed if asked.casefold() in (name.casefold(), name.rpartition(".")[2].casefold()))
     guess = next(same, None) or closest(asked, listed)
     meant = f" Did you mean {guess!r}?" if guess else ""
@@ -172,7 +173,8 @@ def engine_of(uri: str) -> Any:
         lacks = False
     kind = re.split(r"[^A-Za-z0-9_+]", uri)[0]
     if lacks:
-        raise InputError(f"SQLAlchemy has no libraries for {kind!r} here. Install the dialect and its driver.")
+        advice = "Install the SQLAlchemy dialect and its driver."
+        raise InputError(f"The libraries for {kind!r} databases are not installed. {advice}")
     raise InputError("This is not the URI of a database. An example of a URI is postgresql://server/registry.")
 
 

@@ -71,7 +71,7 @@ def _categories(table: ColumnTable) -> _AtomicBins:
     labels, values = tuple(texts), dict[str, int]()
     _require(texts, "categories", "The column has no categories. List at least one")
     _require(len(labels) <= MAX_BINS, "categories", f"at most {MAX_BINS:,} categories", f"{len(labels):,}")
-    _require(len(labels) == len(listed), "categories", "different categories", f"{_commonest(listed)!r} twice")
+    _require(len(labels) == len(listed), "categories", f"The category {_commonest(listed)!r} is listed twice")
     readable("categories", labels)
     for index, (label, spellings) in enumerate(texts.items()):
         _require(spellings, "categories", f"The list of texts for {label!r} is empty. Name at least one text in the file")
@@ -284,12 +284,12 @@ def read_codelist(path: Path) -> Codelist:
     lines = csv_lines(path, MAX_BYTES)
     number, header = next(lines, (1, []))
     if header[:2] != _HEADER:  # the header is not shown, because the path may name a private file
-        raise _problem(path, number, "The header must be `code,label`, followed by the names of further levels")
+        raise _problem(path, number, "The first line must be `code,label`, followed by the names of levels, if there are any")
     levels = header[2:]
     for level in levels:
         if not _usable(level) or level in (*_HEADER, EACH_CODE) or levels.count(level) > 1:
-            fault = f"{_shown(level)} cannot be the name of a level"
-            raise _problem(path, number, f"{fault}. The names must differ, and must not be code, label or codes")
+            why = "The names must differ, and must not be code, label or codes" if _usable(level) else _unusable(level)
+            raise _problem(path, number, f"{_shown(level)} cannot be the name of a level. {why}")
     labels: dict[str, str] = {}
     groups: dict[str, dict[str, str]] = {level: {} for level in levels}
     line_of: dict[str, int] = {}
@@ -320,10 +320,11 @@ def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping
     if not code or len(code) > 200 or not code.isprintable():
         raise _problem(path, number, f"{_shown(code)} cannot be a code. A code has 1 to 200 printable characters")
     if not _usable(label):
-        raise _problem(path, number, f"{_shown(label)} cannot be the label of the code {code!r}. {LABEL}")
+        raise _problem(path, number, f"{_shown(label)} cannot be the label of the code {code!r}. {_unusable(label)}")
     for level, group in groups.items():
         if not _usable(group):
-            raise _problem(path, number, f"{_shown(group)} cannot be the group of the code {code!r} in {level!r}. {LABEL}")
+            fault = f"{_shown(group)} cannot be the group of the code {code!r} in {level!r}"
+            raise _problem(path, number, f"{fault}. {_unusable(group)}")
 
 
 def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of: Mapping[str, int]) -> None:
@@ -337,7 +338,8 @@ def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of:
             if len({levels[coarser][member] for member in pair}) > 1:
                 places = (f"{member!r} (line {line_of[member]}) in {levels[coarser][member]!r}" for member in pair)
                 fault = f"The {finer} {group!r} is in two groups of {coarser}: {' and '.join(places)}"
-                raise _problem(path, line_of[code], f"{fault}. Levels must nest. Write other groups as alternatives")
+                advice = f"Every {finer} must be in one {coarser}. Write groups that do not nest as alternatives"
+                raise _problem(path, line_of[code], f"{fault}. {advice}")
 
 
 def _members(of_code: Mapping[str, str]) -> dict[str, list[str]]:
@@ -349,6 +351,11 @@ def _members(of_code: Mapping[str, str]) -> dict[str, list[str]]:
 
 def _usable(label: str) -> bool:
     return is_label(label) and label.isprintable()
+
+
+def _unusable(label: str) -> str:
+    """Return the reason why a text that is not `_usable` cannot be a label."""
+    return "It contains a character that is not printable" if is_label(label) else LABEL
 
 
 def _shown(cell: str) -> str:

@@ -75,7 +75,7 @@ def check_geography(table: GeographyTable, release: ReleaseFile, problems: Probl
     for level in table.levels:
         if level not in groups:
             fault = f"{level!r} is not a level of the codelist of {table.column!r}"
-            problems.add("geography.levels", f"{fault}: {listing(groups)}" if groups else f"{fault}, which has no levels")
+            problems.add("geography.levels", f"{fault}, which has {listing(groups)}" if groups else f"{fault}, which has none")
         elif level in release.columns:
             problems.add("geography.levels", f"There is already a column {level!r}. Give the level another name")
         elif not level.isidentifier():

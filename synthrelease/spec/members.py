@@ -106,7 +106,7 @@ def _check_rule(path: str, rule: RuleTable, table: MembersTable, release: Releas
     wrong = sorted(unprefixed - {table.size, *table.columns, *release.columns})
     wrong += sorted(word for word in prefixed if word.split(".")[1] not in table.columns)
     if wrong:
-        fault = f"The rule names {listing(wrong)}, which the members and roots do not have"
+        fault = f"The rule names {listing(wrong)}, which neither members nor roots have"
         problems.add(path, f"{fault}. It may name {listing(names)}")
     elif not unprefixed & set(table.columns):
         fault = f"The rule names no column of a member ({listing(table.columns)})"

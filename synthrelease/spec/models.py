@@ -20,7 +20,7 @@ def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
     are mistakes, for which problems are added."""
     if not release.models:
         if release.budget.models is not None:
-            problems.add("budget.models", "The budget pays for questions in [[models]], but there are none")
+            problems.add("budget.models", "Delete `models`: it pays for questions in [[models]], and there are none")
         return None
     from synthrelease.generators.models import Measured, NamedModel, read_model  # here: few configurations need it
 

@@ -114,7 +114,7 @@ def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -
             problems.add(f"columns.{column.name}", f"{fault}. Shorten the label, or delete 'spss' from [bundle] formats")
         most = max(len(binning.labels) for binning in column.alternatives.values())
         if "stata" in chosen and most > STATA_VALUES:
-            fault = f"The column has {most} bins, but Stata allows at most {STATA_VALUES} value labels"
+            fault = f"The column has {most:,} bins, but Stata allows at most {STATA_VALUES:,} value labels"
             problems.add(f"columns.{column.name}", f"{fault}. Use fewer bins, or delete 'stata' from [bundle] formats")
 
 

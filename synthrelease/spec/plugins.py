@@ -71,10 +71,11 @@ def load_plugin(table: PluginTable) -> tuple[tuple[str, type[Any]], ...]:
     installed = _installed(table.package)
     if installed.version != table.version:
         fault = f"The configuration names version {table.version} of {table.package}"
-        raise Unexpected(f"{fault}, but version {installed.version} is installed")
+        raise Unexpected(f"{fault}, but version {installed.version} is installed. Install the named version")
     if (digest := _digest(installed)) != table.sha256:
         fault = f"The installed files of {table.package} have the digest {digest[:16]}..."
-        raise Unexpected(f"{fault}, but the configuration states {table.sha256[:16]}...")
+        stated = f"the configuration states {table.sha256[:16]}..."
+        raise Unexpected(f"{fault}, but {stated} If you trust the installed files, run `synthrelease plugin {table.package}`")
     if _LOADED.setdefault(table.package, digest) != digest:
         raise Unexpected(f"The files of {table.package} have changed since this process loaded them. Start a new process")
     found = []

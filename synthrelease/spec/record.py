@@ -54,9 +54,9 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
 
 
 def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRule:
-    """Return the rule that determines the number of rows. If the configuration states the number, this number is used.
-    Otherwise it is the number of rows of the file if all rows are certainly used, and if not, the exact number of used rows or
-    a noisy count.
+    """Return the rule that determines the number of rows. If the configuration states a number, this number is used.
+    Otherwise, if the release certainly uses all rows, the number is the number of rows of the file. If not, it is the exact
+    number of used rows (`rows` = "exact") or a noisy count.
     """
     dropped = any("drop" in (column.missing, column.outside) for column in schema.columns if column.counts is None)
     setting = release.input.rows
@@ -91,8 +91,8 @@ def check_stated(
     if rule is not None and rows.stated < 2:
         problems.add("input.rows", f"[partition] divides the rows, so there must be at least 2, not {rows.stated}")
     elif (released := rows.stated if rule is None else rule.sizes(rows.stated)[1]) < promised:
-        of_all = "" if rule is None else f" that the criteria use, of {rows.stated} in all,"
-        fault = f"The number of rows{of_all} is {released}. It must be at least {promised}"
+        of_all = "" if rule is None else f" that the criteria use, of {rows.stated:,} in all,"
+        fault = f"The number of rows{of_all} is {released:,}. It must be at least {promised:,}"
         problems.add("input.rows", f"{fault}, the promised minimum count of each released row")
 
 
@@ -183,7 +183,7 @@ def _groups(name: str, level: str, columns: Mapping[str, ColumnTable]) -> dict[s
     alternatives = (table.alternatives or {}).items()
     levels = {of_level: groups for of_level, groups in alternatives if isinstance(groups, Mapping)}
     if level not in levels:
-        fault = f"{level!r} is not a level of {name!r}: {listing(levels)}" if levels else f"The column {name!r} has no levels"
+        fault = f"{level!r} is not a level of {name!r}, which has {listing(levels)}" if levels else f"{name!r} has no levels"
         raise RuleError(fault, suggestion=closest(level, levels))
     codes = table.codes if isinstance(table.codes, Mapping) else {}
     groups = with_unlisted(levels[level], unlisted_member(table))
@@ -228,15 +228,17 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
     if released:
         fault = f"The key {unit.key!r} must not be released. Remove [columns.{released[0]}], which reads it"
         problems.add("unit.key", fault)
-    if unit.key in unit.order or len(set(unit.order)) < len(unit.order):
-        fault = f"The columns {listing(unit.order)} must be different, and must not include the key"
-        problems.add("unit.first_by", f"{fault}, because all rows of a person share it")
+    if unit.key in unit.order:
+        fault = f"Remove the key {unit.key!r}, because all rows of a person have the same key"
+        problems.add("unit.first_by", fault)
+    elif len(set(unit.order)) < len(unit.order):
+        problems.add("unit.first_by", f"A column is named twice: {listing(unit.order)}")
     if release.split is not None:
         why = "because record numbers could divide the rows of a person among pieces"
-        problems.add("split", f"[split] cannot be combined with [unit] key, {why}")
+        problems.add("split", f"[split] cannot be combined with a key in [unit], {why}")
     if release.input.rows == "exact":
         why = "because the exact number of used rows reveals how many rows persons have"
-        problems.add("input.rows", f"rows = 'exact' cannot be combined with [unit] key, {why}")
+        problems.add("input.rows", f"rows = 'exact' cannot be combined with a key in [unit], {why}")
 
 
 def check_unit_answered(unit: UnitTable, path: str) -> None:
@@ -355,7 +357,7 @@ def read_rules(
             if not of_members and any(isinstance(part, Count) for part in of_records(rule)):
                 raise RuleError("A rule with count(...) needs [members]")
             if "raw" in table.applies_to and (in_bins := _compared_in_bins(rule, domains, linked=of_members)):
-                fault = f"The rule compares columns by their bins ({listing(in_bins)}), so it cannot apply to 'raw' rows"
+                fault = f"In rows of the private file, {listing(in_bins)} cannot be compared with another column or a count"
                 raise RuleError(f"{fault}. Set applies_to = ['synthetic']")
             parsed.append((rule, table.applies_to))
             written_out.append(table.model_copy(update={"never": never}))
@@ -469,7 +471,8 @@ def plausibility_of(
             FillerRows(masks)  # raises an error for impossible rules; rules are public, and no file is read yet
         present = [np.arange(column.atoms.present) for column in schema.columns]
         if any(mask.forbidden[np.ix_(*(present[i] for i in mask.columns))].all() for mask in masks.masks):
-            problems.add("rules", f"The rules exclude every {kind} row")
+            every = "possible row of the private file" if kind == "raw" else "possible released row"
+            problems.add("rules", f"The rules exclude every {every}. Delete or change rules")
         return masks
     except RuleError as error:
         problems.add_error("rules", error)

@@ -106,7 +106,8 @@ def check_population(table: PopulationTable, release: ReleaseFile, problems: Pro
         problems.add(path, f"[population] cannot be combined with rows = 'exact', {why}")
     rows = release.input.rows
     if isinstance(rows, int) and rows > table.size:
-        problems.add(f"{path}.size", f"The population ({table.size}) is smaller than the number of rows in [input] ({rows})")
+        fault = f"The population ({table.size:,}) is smaller than the number of rows in [input] ({rows:,})"
+        problems.add(f"{path}.size", fault)
 
 
 def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
@@ -178,8 +179,8 @@ def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
         agrees = False
     if not agrees:
         raise InputError(
-            f"{file}: This is not the scout that [scout] states. Its SHA-256 and cap, or key, missing_keys and first_by of "
-            "[unit], differ. Nothing was spent."
+            f"{file}: This file does not agree with the configuration. The checksum (`document`) or the cap in [scout] is "
+            "different, or key, missing_keys or first_by in [unit]. Nothing was spent."
             if content
             else f"{file}: There is no such file of a scout. Nothing was spent."
         )

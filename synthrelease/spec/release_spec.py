@@ -263,7 +263,7 @@ class ReleaseSpec:
             low, high = (middle, high) if fits else (low, middle)
         if not low:
             return "The other parts of the plan already cost the whole limit, so no generation budget fits. "
-        return f"generation = {decimal_text(rounded_down(low))} ({self.generation_unit}) would fit. "
+        return f"With generation = {decimal_text(rounded_down(low))} ({self.generation_unit}), the plan would meet the limit. "
 
     @property
     def unstated(self) -> list[str]:

@@ -222,7 +222,8 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
         mistakes.append(f"{fault} (only the budget may change). Rehearse again, and release with the new shortlist")
     problems = [Problem(str(path), "verdict", mistake(text)) for text in mistakes]
     if file.attacks is not None and file.attacks.contradicts:
-        message = "An attack was right more often than the claimed epsilon allows (docs/audit.md, When it contradicts a claim)"
+        message = "An attack was right more often than the claimed epsilon allows. Rehearse again. If this happens again, do "
+        message += "not release data with this program (docs/audit.md, When it contradicts a claim)"
         problems.append(Problem(str(path), "attacks", message))
     if problems:
         raise SpecError(problems)
@@ -249,7 +250,7 @@ def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) 
         }
         index = _index(spec.space, index_of, described)
         if index is None:
-            message = f"{spec.path} has no such configuration. Perhaps the file was changed after the rehearsal"
+            message = f"{spec.path} has no such configuration. If the file was changed after the rehearsal, rehearse again"
             problems.append(Problem(path, f"configurations[{number}]", message))
         elif index in indices:
             problems.append(Problem(path, f"configurations[{number}]", "The shortlist has this configuration twice"))

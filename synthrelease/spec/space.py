@@ -299,7 +299,8 @@ def build_space(release: ReleaseFile, schema: Schema, synthetic: Plausibility, p
     )
     size = math.prod(len(names) for names in binnings.values()) * len(generators) * len(projections)
     if size > MAX_CONFIGURATIONS:
-        problems.add("", f"There are {size:,} configurations. At most {MAX_CONFIGURATIONS:,} are possible")
+        fault = f"There are {size:,} configurations. At most {MAX_CONFIGURATIONS:,} are possible"
+        problems.add("", f"{fault}. Shorten lists of values or of alternatives")
         problems.stop()
     if size:
         _check_generators(release, space, list(generators.values()), synthetic, problems)
@@ -373,7 +374,7 @@ def _binnings(release: ReleaseFile, schema: Schema, problems: Problems) -> dict[
         problems.add_unknown(path, "an alternative of the column", names, column.alternatives)
         twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
         if twice:
-            problems.add(path, "different alternatives", f"{twice[0]!r} twice")
+            problems.add(path, f"The alternative {twice[0]!r} is listed twice")
         binnings[column.name] = tuple(name for name in names if name in column.alternatives)
         if not names:
             problems.add(path, "The list is empty. Name at least one alternative")
@@ -399,7 +400,7 @@ def _expand(
         problems.add(f"{path}.{empty[0]}", "The list is empty. Write at least one value")
         return
     if len(combinations) + math.prod(len(values) for values in listed.values()) > MAX_CONFIGURATIONS:
-        problems.add(path, f"There are more than {MAX_CONFIGURATIONS:,} combinations of values")
+        problems.add(path, f"There are more than {MAX_CONFIGURATIONS:,} combinations of values. Shorten the lists")
         return
     seen: set[tuple[str, str]] = set()
     repeated = False
@@ -414,4 +415,4 @@ def _expand(
             repeated |= identity in combinations
             combinations[identity] = (path, item)
     if repeated:
-        problems.add(path, "The same value occurs twice")
+        problems.add(path, "A combination of values occurs twice. Delete the repeated values or the repeated table")

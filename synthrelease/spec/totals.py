@@ -33,7 +33,12 @@ Totals = Mapping[tuple[str, ...], float]
 def stated_totals(margin: MarginTable, file: Path) -> Iterator[tuple[tuple[str, ...], float]]:
     """Yield each combination of labels with its total, in the order of the file. Raises Unexpected for the first mistake."""
     if isinstance(margin.totals, str):
-        yield from _read(beside(file, margin.totals), margin.columns).items()
+        path = beside(file, margin.totals)
+        try:
+            totals = _read(path, margin.columns)
+        except Unexpected as error:
+            raise Unexpected(f"{path}: {error}") from None
+        yield from totals.items()
         return
     for label, inner in margin.totals.items():
         if isinstance(inner, dict) != (len(margin.columns) == 2) or len(margin.columns) > 2:
@@ -48,24 +53,22 @@ def stated_totals(margin: MarginTable, file: Path) -> Iterator[tuple[tuple[str, 
 
 def _read(path: Path, columns: Sequence[str]) -> Totals:
     """Read the totals from a CSV file. Raises Unexpected for the first mistake."""
-    if not path.is_file():
-        raise Unexpected(f"There is no file {path}")
     lines, expected = csv_lines(path, MOST_BYTES), [*columns, "total"]
     _, header = next(lines, (1, list[str]()))
     if sorted(header) != sorted(expected):
-        raise Unexpected(f"{path} must have the columns {listing(expected)}. Its columns are {listing(header) or 'none'}")
+        raise Unexpected(f"The columns must be {listing(expected)}. They are {listing(header) or 'not named'}")
     totals: dict[tuple[str, ...], float] = {}
     for number, cells in lines:
         values = dict(zip(header, cells, strict=False))
         total = _number(values.get("total", ""))
         if len(cells) != len(header) or total is None:
-            raise Unexpected(f"Line {number} of {path} must have {len(header)} values, and a total of at least 0")
+            raise Unexpected(f"A line must have {len(header)} values, and a total of at least 0", place=f"line {number}")
         cell = tuple(values[name] for name in columns)
         if cell in totals:
-            raise Unexpected(f"Line {number} of {path} repeats the group {' and '.join(cell)}")
+            raise Unexpected(f"The group {' and '.join(cell)} occurs again", place=f"line {number}")
         totals[cell] = total
     if not totals:
-        raise Unexpected(f"{path} contains no totals")
+        raise Unexpected("The file contains no totals")
     return totals
 
 

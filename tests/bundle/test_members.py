@@ -215,7 +215,7 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
         r"members\.columns\.age\.outside: Members cannot have outside = 'error'",
     ),
     "bins": ({'missing = "bin"\n': 'missing = "bin"\nmissing_label = "yes"\n'}, r"members.columns.work.missing_label"),
-    "rule": ({"age == 0 and": "floor == 0 and"}, r"The rule names 'floor', which the members and roots do not have"),
+    "rule": ({"age == 0 and": "floor == 0 and"}, r"The rule names 'floor', which neither members nor roots have"),
     "category": (
         {"[[members.rules]]": "[[members.rules]]\nnever = \"work == 'maybe'\"\n\n[[members.rules]]"},
         r"'maybe' is not a category of 'work_1'\. Its categories are 'yes', 'no'",
@@ -602,9 +602,9 @@ def test_released_members_keep_a_rule_about_every_two(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("ages == 0", r"The rule names 'ages', which the members and roots do not have"),
-        ("age == 0 and first.rent == 1", r"The rule names 'first\.rent', which the members and roots do not have"),
-        ("age == 0 and other.rent == 1", r"The rule names 'other\.rent', which the members and roots do not have"),
+        ("ages == 0", r"The rule names 'ages', which neither members nor roots have"),
+        ("age == 0 and first.rent == 1", r"The rule names 'first\.rent', which neither members nor roots have"),
+        ("age == 0 and other.rent == 1", r"The rule names 'other\.rent', which neither members nor roots have"),
         (
             "rent == 3 and first.age == 1",
             r"The rule names no column of a member \('age', 'work'\)\. Write a rule about roots alone under \[\[rules\]\]",

@@ -168,7 +168,9 @@ def test_a_margin_of_a_joint_test_that_no_table_can_meet_is_told() -> None:
     joint = JointTest(epsilon=Fraction(1), false_acceptance=Fraction(1, 100))
     step = 1 / joint.margin
     assert "not even a perfect table can pass" in said(0.1001 * step, joint, threshold=0.1)
-    assert "is at least 50% of the threshold" in said(0.0501 * step, joint, threshold=0.1)
+    assert "is at least 50% of the distance between the best possible value 0 and the threshold" in said(
+        0.0501 * step, joint, threshold=0.1
+    )
     assert said(0.04 * step, joint, threshold=0.1) == ""
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from synthrelease.criteria.base import Fitted, Setting
+from synthrelease.criteria.columns import NO_NUMBERS
 from synthrelease.criteria.marginals import whole_weights
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema, Transformation
@@ -99,7 +100,8 @@ def world_of(*numbers: float | None) -> Setting:
 
 
 NO_WEIGHTS = (
-    "The numbers of 'w' cannot be weights in 'categories'. Each bin needs a number of at least 0, and one bin a number above "
+    "The numbers of 'w' cannot be weights in the alternative 'categories'. Each bin needs a number of at least 0, "
+    "and one bin a number above "
     "0. Missing values have no number"
 )
 
@@ -110,10 +112,7 @@ NO_WEIGHTS = (
         ((0.0, 2.0), None),
         ((-1.0, 2.0), NO_WEIGHTS),
         ((0.0, 0.0), NO_WEIGHTS),
-        (
-            (None, 1.0),
-            "Some bins of 'w' have no number in the alternative 'categories'. Give the categories of this column `numbers`",
-        ),
+        ((None, 1.0), NO_NUMBERS.format("w", "categories")),
     ],
 )
 def test_numbers_that_are_no_weights_are_refused(numbers: tuple[float | None, ...], says: str | None) -> None:

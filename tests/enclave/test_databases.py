@@ -100,7 +100,7 @@ def test_a_name_that_is_in_two_schemas_needs_its_schema():
     assert chosen_table("b.births", tables) == ("b", "births")
     assert chosen_table("deaths", tables) == ("b", "deaths")
     assert chosen_table(None, tables[:1]) == ("a", "births")
-    with pytest.raises(InputError, match="Name one of the tables 'births' of the database: 'a.births', 'b.births'"):
+    with pytest.raises(InputError, match="Several tables are called 'births'. Name one .*: 'a.births', 'b.births'"):
         chosen_table("births", tables)
 
 
@@ -173,7 +173,7 @@ def test_a_database_that_does_not_answer_is_told_without_what_the_library_says(t
 
 
 def test_a_driver_that_is_not_installed_is_named(monkeypatch):
-    assert "SQLAlchemy has no libraries for 'nobodys' here." in message("nobodys://server/registry", "births")
+    assert "The libraries for 'nobodys' databases are not installed." in message("nobodys://server/registry", "births")
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
     assert message("postgresql://server/registry", "births").endswith(install("database"))
 

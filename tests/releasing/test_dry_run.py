@@ -124,7 +124,7 @@ def test_criteria_are_asked_also_where_no_candidate_comes_of_made_up_rows(
 def test_rules_that_forbid_every_row_are_refused(tmp_path: Path) -> None:
     config = write_config(tmp_path, {"never = \"face == 'tail' and year > 6\"": "never = \"face == 'tail'\""})
     config.write_text(config.read_text().replace("[[generators]]", "[[rules]]\nnever = \"face == 'head'\"\n\n[[generators]]"))
-    assert "rules: The rules exclude every raw row" in refused(tmp_path, config, write_data(tmp_path))
+    assert "rules: The rules exclude every possible row of the private file" in refused(tmp_path, config, write_data(tmp_path))
 
 
 def test_a_run_that_needs_more_memory_than_there_is_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from tests.helpers.tiny import write_config
 
 FOLDER = Path(__file__).parent / "bad_specs"
 CASES = sorted((FOLDER / "cases").glob("*.toml"))
-KINDS = f"{', '.join(map(repr, list(CRITERIA)[:12]))} and {len(CRITERIA) - 12} more"
+KINDS = f"{', '.join(map(repr, CRITERIA))}"
 
 
 @pytest.fixture
@@ -60,7 +60,8 @@ def test_a_space_of_more_than_a_hundred_thousand_configurations_is_refused(speci
     thetas, counts = list(range(1, 601)), list(range(1, 1001))
     change(specification / "release.toml", "theta = [4, 8]", f"theta = {thetas}")
     change(specification / "release.toml", "minimum_count = [2, 3]", f"minimum_count = {counts}")
-    expected = "release.toml: (top level): There are 1,200,000 configurations. At most 100,000 are possible."
+    expected = "release.toml: (top level): There are 1,200,000 configurations. At most 100,000 are possible. "
+    expected += "Shorten lists of values or of alternatives."
     assert message_for(specification) == expected  # 2 alternatives x 600 x 1000
 
 
@@ -68,7 +69,10 @@ def test_too_many_combinations_in_one_table_are_refused_before_they_are_made(spe
     splits = [f"0.{i:03d}" for i in range(1, 102)]
     change(specification / "release.toml", "theta = [4, 8]", f"theta = {list(range(1, 1001))}")
     change(specification / "release.toml", "epsilon_split = 0.1", f"epsilon_split = [{', '.join(splits)}]")
-    assert message_for(specification) == "release.toml: generators[0]: There are more than 100,000 combinations of values."
+    assert (
+        message_for(specification)
+        == "release.toml: generators[0]: There are more than 100,000 combinations of values. Shorten the lists."
+    )
 
 
 @pytest.mark.parametrize(

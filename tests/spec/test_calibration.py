@@ -90,15 +90,15 @@ def test_totals_from_a_file_are_those_that_could_stand_in_the_table(tmp_path: Pa
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("sex,number\nmale,1\n", "totals.csv must have the columns 'sex', 'total'. Its columns are 'sex', 'number'"),
-        ("sex,total\nmale,40\nfemale,\n", "totals.csv must have 2 values, and a total of at least 0"),
-        ("sex,total\nmale,40\nfemale,-1\n", "totals.csv must have 2 values, and a total of at least 0"),
-        ("sex,total\nmale,40\nfemale,nan\n", "totals.csv must have 2 values, and a total of at least 0"),
-        ("sex,total\nmale,40\nfemale,1,2\n", "totals.csv must have 2 values, and"),
-        ("sex,total\nmale,40\nmale,60\n", "totals.csv repeats the group male"),
-        ("sex,total\n", "totals.csv contains no totals"),
+        ("sex,number\nmale,1\n", "totals.csv: The columns must be 'sex', 'total'. They are 'sex', 'number'"),
+        ("sex,total\nmale,40\nfemale,\n", "totals.csv: line 3: A line must have 2 values, and a total of at least 0"),
+        ("sex,total\nmale,40\nfemale,-1\n", "totals.csv: line 3: A line must have 2 values, and a total of at least 0"),
+        ("sex,total\nmale,40\nfemale,nan\n", "totals.csv: line 3: A line must have 2 values, and a total of at least 0"),
+        ("sex,total\nmale,40\nfemale,1,2\n", "totals.csv: line 3: A line must have 2 values, and"),
+        ("sex,total\nmale,40\nmale,60\n", "totals.csv: line 3: The group male occurs again"),
+        ("sex,total\n", "totals.csv: The file contains no totals"),
         ("sex,total\nmale,0\nfemale,0\n", "All totals are 0. At least one total must be above 0"),
-        ('sex,total\n"male,40\n', "The file is not valid CSV at line 2. Use commas, and close all quotes"),
+        ('sex,total\n"male,40\n', "totals.csv: line 2: The file is not valid CSV. Use commas, and close all quotes"),
     ],
 )
 def test_mistakes_in_a_file_of_totals_are_told(content: str, says: str, tmp_path: Path) -> None:

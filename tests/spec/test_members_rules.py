@@ -163,7 +163,7 @@ WRONG = {
     "rent < count(age == 3)": r"count\(...\) must be on the left side of the comparison",
     "count(age == 3) > 3": r"is true for all possible values, or for none",
     "count(age == 3) > town": r"Only numeric columns .*'town' has the kind category",
-    "age > first.wage - 1": r"The rule names 'first.wage', which the members and roots do not have",
+    "age > first.wage - 1": r"The rule names 'first.wage', which neither members nor roots have",
     "age > first.age * 2": r"a column, an operator or a value",
     "age > first.age + 4": r"is true for all possible values, or for none",
     "work == first.work": r"Only numeric columns .*'work_2' has the kind category",
@@ -191,7 +191,7 @@ def test_what_is_asked_of_a_table_neither_compares_columns_nor_counts() -> None:
         ("never = \"count(year < 3, face == 'head') > 1\"", r"A rule with count\(...\) needs \[members\]"),
         (
             'never = "year > other"',
-            r"columns by their bins \('other', 'year'\), so it cannot apply to 'raw' rows\. Set applies_to = \['synthetic'\]",
+            r"'other', 'year' cannot be compared with another column or a count\. Set applies_to = \['synthetic'\]",
         ),
         ('never = "year > face"\napplies_to = ["synthetic"]', "Only numeric columns with bounds can be compared"),
     ],

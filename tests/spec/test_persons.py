@@ -107,7 +107,7 @@ def test_what_cannot_see_all_rows_of_a_person_is_refused(
         ('[unit]\nkey = "purse"\nrecords_per_person = "not answered"\n', r"because \[unit\] has a key"),
         (
             '[unit]\nkey = "purse"\nfirst_by = ["purse"]\n',
-            r"The columns 'purse' must be different, and must not include the key, because all rows of a person share it",
+            r"Remove the key 'purse', because all rows of a person have the same key",
         ),
         ("[unit]\nrecords_per_person = 0\n", "records_per_person"),
     ],

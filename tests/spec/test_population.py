@@ -55,7 +55,7 @@ def test_a_member_of_the_population_has_a_sentence_of_his_own(folder: Path, docu
     assert "population.sampled" in document.flavour.scope.private_file
     report = verify_bundle(folder)
     assert report.passed
-    assert "the file has 401 of 4010 records" in next(check.found for check in report.checks if check.name == "population")
+    assert "the file has 401 of 4,010 records" in next(check.found for check in report.checks if check.name == "population")
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,8 @@ def test_the_plan_does_not_change(coins: ReleaseSpec, tmp_path: Path) -> None:
 def test_a_configuration_that_the_space_does_not_have_is_refused(coins: ReleaseSpec, tmp_path: Path) -> None:
     text = text_of(coins, [1, 0, 2]).replace('"minimum_count" = 2,', '"minimum_count" = 3,')
     assert mistakes(coins, tmp_path, text) == "\n".join(
-        f"configurations[{number}]: coins.toml has no such configuration. Perhaps the file was changed after the rehearsal."
+        f"configurations[{number}]: coins.toml has no such configuration. If the file was changed after the rehearsal, "
+        "rehearse again."
         for number in (1, 2)
     )
 

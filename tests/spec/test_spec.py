@@ -78,7 +78,7 @@ def test_a_plan_above_the_limit_is_refused_and_one_at_the_limit_is_not(copied: P
 def test_a_plan_above_the_limit_says_the_largest_generation_budget_that_fits(name: str, unit: str) -> None:
     spec = load_spec(next(path for path in CONFIGS if path.stem == name))
     limit = spec.plan.total.epsilon * Fraction(4, 5)
-    with pytest.raises(BudgetError, match=rf"generation = [0-9.]+ \({unit}\) would fit") as refused:
+    with pytest.raises(BudgetError, match=rf"With generation = [0-9.]+ \({unit}\), the plan would meet the limit") as refused:
         spec.with_budget(limit=limit).check_limit()
     fitting = Fraction(str(refused.value).partition("generation = ")[2].split()[0])
     spec.with_budget(limit=limit, generation=fitting).check_limit()
