@@ -97,8 +97,8 @@ class ScoutedBins:
 def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, rows: int, deviation: float) -> ScoutedBins:
     """Return the bins of a column of codes or strings.
 
-    If there are at most 12 codes, each has a bin of its own. If there are more codes, only frequent codes have a bin. If 1% of
-    the rows are at least 5.4 standard deviations of the noise, a code with 1% of the rows gets a bin in 99% of scouts.
+    If there are at most 12 codes, each has a bin of its own. If there are more codes, only frequent codes have a bin. A code
+    with 1% of the rows gets a bin in 99% of scouts, if these rows are at least 5.4 standard deviations of the noise.
 
     Many days are merged into weeks, months, quarters or years. The function chooses the shortest period that gives at most 16
     periods, with an average count of at least 5 standard deviations of the noise.

@@ -9,8 +9,8 @@ the swap variables, and the table of the key and the swap variables.
 
 The nominal epsilon holds *subject to these invariants*: it compares tables that agree on both exact tables. The closest such
 tables differ in two records, so **twice the nominal epsilon** is compared with the epsilon of a release (`pairwise_epsilon`).
-The nominal epsilon does not limit what the two exact tables reveal, and cannot be added to the pure or zero-concentrated
-guarantees of the rest of this package. So a release cannot use swapping. Swapping is no generator in this program and never
+The nominal epsilon does not limit what the two exact tables reveal. It cannot be added to the guarantees of the rest of this
+package, which are pure or zero-concentrated. So a release cannot use swapping: it is no generator in this program and never
 reads private data.
 """
 

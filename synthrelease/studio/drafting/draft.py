@@ -651,9 +651,9 @@ def means_budget(subject: Subject, total: Fraction) -> Fraction:
     measured.
 
     The result is at most a twentieth of `total`. A smaller epsilon is enough if the noise of each mean is half of the mean's
-    sampling error. If m sums of n rows, each within a range r, share one noise vector, the noise of each sum has the standard
-    deviation sqrt((m + 1) (m + 2) / 3) r / epsilon (theory 9.18, one noise for many numbers). It is compared with sqrt(n) times
-    the standard deviation of the column.
+    sampling error. Let m sums of n rows, each within a range r, share one noise vector. The noise of each sum then has the
+    standard deviation sqrt((m + 1) (m + 2) / 3) r / epsilon (theory 9.18, one noise for many numbers). This noise is compared
+    with the sampling error of the sum: sqrt(n) times the standard deviation of the column.
     """
     columns = with_means(subject.columns)
     facts, n_sums = [column.facts for column in columns if column.facts], sum(1 + column.keeps_missing for column in columns)

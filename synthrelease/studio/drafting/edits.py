@@ -239,7 +239,7 @@ def _edits(path: Path, chosen: Offer) -> Iterable[Edit]:
 
 
 def adopted_before(spec: ReleaseSpec, out: Path) -> bool:
-    """Return whether the folder contains a rehearsal of the specification before the proposal was adopted."""
+    """Return whether the specification is the proposal of the rehearsal in a folder, adopted after this rehearsal."""
     path = out / "shortlist.toml"
     if not path.is_file():
         return False

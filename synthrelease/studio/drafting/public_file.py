@@ -96,8 +96,8 @@ class PublicFile:
     def read_with(self, policy: InputTable) -> PublicFile | None:
         """Return the content of this file under other settings of [input], without reading the file again.
 
-        Other settings are possible if a different encoding or decimal mark makes no difference to the strings of the file.
-        Otherwise the result is None.
+        The result is None if the other settings would give other strings: a different delimiter always does, a different
+        encoding or decimal mark only for some files.
         """
         own_policy, texts = self.input, [text.strip() for column in self.columns.values() for text in column if text]
         wide = not all(text.isascii() for text in (*self.columns, *texts))
@@ -382,10 +382,10 @@ def _has_header(path: Path, positions: FixedWidthTable) -> bool:
 def _encoding(path: Path, compressed: bool) -> Encoding:
     """Return the encoding of a text file: "utf-8", "mixed", "windows-1252", "windows-1255" or "latin-1".
 
-    A file is "mixed" if it has bytes that are not UTF-8, but more letters in UTF-8 than such bytes. In Western words, bytes
-    that are not UTF-8 occur beside ASCII letters. If most words consist of such bytes alone, the language is not Western:
-    Hebrew if all bytes are Hebrew letters of Windows-1255. Otherwise the encoding is unknown. The result is "utf-8", so that
-    reading reports the problem.
+    A file is "mixed" if it has bytes that are not UTF-8, but more non-ASCII characters in UTF-8 than such bytes. In Western
+    words, bytes that are not UTF-8 occur beside ASCII letters. If most words consist of such bytes alone, the language is not
+    Western: Hebrew if all bytes are Hebrew letters of Windows-1255. Otherwise the encoding is unknown. The result is "utf-8",
+    so that reading reports the problem.
     """
     letters, stray, windows, words = 0, 0, True, Counter[str]()
     try:
@@ -699,10 +699,9 @@ def one_to_one(
 
 
 def _counts(column: Answers, rows: PublicRows) -> np.ndarray | None:
-    """Return the frequencies of the values of a column in descending order.
+    """Return the frequencies of the values of a column, missing answers included, in descending order.
 
-    The result is None for columns that are not compared. Such columns are keys, numbers with fractions, and columns that are
-    nearly constant.
+    The result is None for columns that are not compared: keys, numbers with fractions, and columns that are nearly constant.
     """
     n_texts = len(column.texts)
     if not 2 <= n_texts <= column.rows / 2 or left_out_as_key(column) or (column.are_numbers and not column.are_whole):
