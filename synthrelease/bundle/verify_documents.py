@@ -69,7 +69,7 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
         problems.append(f"synthrelease {writer} wrote the documents; this is {here_}. Run `verify` of that version")
     summary = f"{len(expected)} documents agree with release.json"
     if of_parquet:
-        limits = (f"Some files were not compared: {of_parquet}.",)
+        limits = (f"Not all bytes were compared: {of_parquet}.",)
         return Check(name="documents", found=f"{summary}; {of_parquet}", problems=tuple(problems), limits=limits)
     return Check(name="documents", found=summary, problems=tuple(problems))
 
@@ -93,8 +93,8 @@ def _of_other_writer(document: ReleaseDocument) -> str:
     for name, version in running.items():
         writer = versions.get(name, "")
         if writer != version:
-            wrote = f"{name} {writer or 'of an unknown version'} wrote it, and this is {version}"
-            return f"of {document.parquet} only the rows and the order of its parts were compared, because {wrote}"
+            wrote = f"it was written with {name} {writer or 'of an unknown version'}, and this is {version}"
+            return f"only the rows of {document.parquet} and the order of its parts were compared, because {wrote}"
     return ""
 
 

@@ -64,7 +64,14 @@ class PersonPart(Part):
 
 
 class GuaranteePart(Part):
-    """The guarantee, with all facts that are needed to state it (theory 10, statement of the guarantee)."""
+    """The guarantee, with all facts that are needed to state it (theory 10, statement of the guarantee).
+
+    Attributes
+    ----------
+    neighbours, unit : how two neighbouring files differ, and what epsilon and delta are for, such as "one record".
+    invariants : the facts that are published exactly, in words.
+    person : the guarantee for a person, which follows from the guarantee for one record.
+    """
 
     epsilon: Number
     epsilon_exact: ExactText

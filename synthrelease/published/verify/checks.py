@@ -216,6 +216,14 @@ def check_from_elsewhere(path: Path, folders: Sequence[Path], role: str) -> None
     it there.
 
     A link into the folder is refused, too. A copy of a file in the folder cannot be recognised.
+
+    Parameters
+    ----------
+    role : what the file is, such as "a commitment", for the message.
+
+    Raises
+    ------
+    InputError : if the file lies in one of the folders, or is a link to a file there.
     """
     for folder in folders:
         if path.exists() and any(path.samefile(file) for file in folder.iterdir() if file.exists()):

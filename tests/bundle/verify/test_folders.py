@@ -193,9 +193,9 @@ def test_bytes_of_another_version_or_processor_are_not_compared_and_that_is_said
         assert problems(report) == []
         whole = verify_files(resealed({**files, "release.json": ReleaseDocument.model_validate(tables, strict=False).dumped()}))
         found = next(one.found for one in whole.checks if one.name == "documents")
-        said = f"of data.parquet only the rows and the order of its parts were compared, because {name} 9 wrote it"
+        said = f"only the rows of data.parquet and the order of its parts were compared, because it was written with {name} 9"
         assert said in found
-        assert f"Some files were not compared: {said}" in whole.closing
+        assert f"Not all bytes were compared: {said}" in whole.closing
 
 
 def test_bytes_of_a_release_of_another_version_of_the_program_are_not_compared() -> None:
@@ -203,8 +203,8 @@ def test_bytes_of_a_release_of_another_version_of_the_program_are_not_compared()
     report = verify_bundle(ROOT / "tests" / "kept" / "format-1" / "release")
     (documents,) = [check for check in report.checks if check.name == "documents"]
     assert not [problem for problem in documents.problems if problem.startswith("data.parquet")]
-    assert "of data.parquet only the rows" in report.closing
-    assert "synthrelease 1.0.0 wrote it" in report.closing
+    assert "only the rows of data.parquet" in report.closing
+    assert "it was written with synthrelease 1.0.0" in report.closing
 
 
 def test_bytes_between_the_parts_of_a_parquet_file_are_found_whoever_wrote_it() -> None:
