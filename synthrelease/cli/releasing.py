@@ -6,6 +6,7 @@ The module `publish` makes the release. This module prints its progress and its 
 from __future__ import annotations
 
 import json
+import math
 import runpy
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
@@ -332,11 +333,9 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
             return accepts_untried(spec)
 
         def tried(self, found: DryRun) -> None:
-            count = len(found.configurations)
-            screen.print(
-                f"Tried {count} configuration{'s' if count > 1 else ''} on made-up rows. One attempt takes "
-                + ("less than a second." if found.seconds < 1 else f"up to {found.seconds:.0f} seconds.")
-            )
+            seconds = "less than a second" if found.seconds < 1 else f"up to {so_many(math.ceil(found.seconds), 'second')}"
+            tried = so_many(len(found.configurations), "configuration")
+            screen.print(f"Tried {tried} on made-up rows. One attempt takes {seconds}.")
 
         def nearby(self, ledgers: tuple[Path, ...]) -> None:
             names = ", ".join(str(path) for path in ledgers[:5])

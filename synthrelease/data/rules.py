@@ -190,7 +190,7 @@ class _Parser:
     def parse(self) -> Rule:
         rule = self._any()
         if self.at < len(self.tokens):
-            raise RuleError("'and', 'or' or the end of the rule", self._found())
+            raise RuleError("'and', 'or' or the end of the condition", self._found())
         return rule
 
     def _peek(self) -> tuple[str, str]:
@@ -200,7 +200,7 @@ class _Parser:
         """Describe the next token for a message."""
         kind, text = self._peek()
         text = cut(text, 60)
-        return "the end of the rule" if kind == "end" else f"the text {text!r}" if kind == "text" else repr(text)
+        return "the end of the condition" if kind == "end" else f"the text {text!r}" if kind == "text" else repr(text)
 
     def _take(self, expected: str, kind: str | None = None, text: str | None = None) -> str:
         token = self._peek()
@@ -232,7 +232,7 @@ class _Parser:
     def _not(self) -> Rule:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise RuleError(f"The rule has more than {MAX_DEPTH} parentheses and negations inside each other")
+            raise RuleError(f"The condition has more than {MAX_DEPTH} parentheses and negations inside each other")
         try:
             if self._accept("not"):
                 return Not(self._not())

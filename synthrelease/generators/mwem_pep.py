@@ -16,7 +16,7 @@ from pydantic import Field
 
 from synthrelease.data.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.errors import Unexpected
+from synthrelease.errors import Unexpected, so_many
 from synthrelease.generators.base import Background, Generator, Guaranteed
 from synthrelease.generators.counting_queries import (
     CELL_LIMIT,
@@ -59,7 +59,7 @@ class CountingQueries(Generator):
 
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.queries < self.iterations:
-            problem = f"There are {self.iterations:,} iterations but only {self.queries:,} queries"
+            problem = f"There are {self.iterations:,} iterations but only {so_many(self.queries, 'query', 'queries')}"
             yield f"{problem}. There must be at least as many queries as iterations"
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, field_validator
 
 from synthrelease.data.linked import Linked, slot_name
-from synthrelease.errors import Unexpected, UnexpectedValue
+from synthrelease.errors import Unexpected, UnexpectedValue, so_many
 from synthrelease.privacy.cap import Cap
 from synthrelease.privacy.plan import MOST_YEARS, Horizon
 from synthrelease.settings.base import NO_NAME, Line, Reason, SpecTable, checked
@@ -359,7 +359,7 @@ class SeriesTable(SpecTable):
         if not (self.first or 0) <= (self.year or 0) <= last:
             yield f"The year must be a year of the plan, {self.first} to {last}. It is {self.year}"
         if isinstance(self.epsilon, tuple) and len(self.epsilon) > self.years:
-            yield f"The list epsilon has {len(self.epsilon)} numbers for {self.years} years"
+            yield f"The list epsilon has {len(self.epsilon)} numbers for {so_many(self.years, 'year')}"
         if (self.fallbacks > 0) != (self.fallback_epsilon is not None):
             yield "Set both fallbacks and fallback_epsilon, or neither"
         if self.fallbacks > self.years:

@@ -382,7 +382,7 @@ def test_a_cut_bin_is_refused_with_the_bins() -> None:
     ("asked", "message"),
     [
         ({"query": "agee > 3"}, "'agee'.*Did you mean"),
-        ({"query": "a >"}, "end of the rule"),
+        ({"query": "a >"}, "end of the condition"),
         ({"query": ""}, "The query is empty"),
         ({"mean": "c"}, "column of the release"),
         ({"mean": "b", "query": "a == 0 and b == 2"}, "no released row meets this condition"),

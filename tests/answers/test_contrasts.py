@@ -91,9 +91,9 @@ def test_the_same_noise_is_told_from_independent_noise(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("share c == 1: a >= 1", "Write a comparison of two groups as"),
-        ("share c == 1 against a < 1", "Write a comparison of two groups as"),
-        ("share c == 1: a >= 1 against < 1 by d", "It cannot have 'by'; ask about one group after the other with 'where'"),
+        ("share c == 1: a >= 1", "To compare two groups, write"),
+        ("share c == 1 against a < 1", "To compare two groups, write"),
+        ("share c == 1: a >= 1 against < 1 by d", "cannot have 'by'. Ask about one group at a time, with 'where'"),
         ("share c == 1: a >= 1 against >= 2", "the two groups overlap"),
         ("share c == 1: a >= 1 or b >= 1 against < 1", "Name the column again before '< 1'"),
         ("share c == 1: against < 1", "The column or condition after ':' is missing"),

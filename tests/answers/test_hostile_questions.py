@@ -36,7 +36,7 @@ def release(folder: Path) -> PublishedRelease:
         (" and ".join(["year < 5"] * 1500), f"has 1,500 comparisons. At most {MOST_COMPARISONS:,} are allowed"),
         ("a" * 19_000, "expected a column"),
         ("face == '" + "h" * 19_000 + "'", "is not a category of 'face'"),
-        ("year < 5 " + "x" * 19_000, "expected 'and', 'or' or the end of the rule, found 'xxx"),
+        ("year < 5 " + "x" * 19_000, "expected 'and', 'or' or the end of the condition, found 'xxx"),
         ("(" * 9000, "more than 100 parentheses"),
         ("not " * 4000 + "year < 5", "more than 100 parentheses and negations"),
     ],

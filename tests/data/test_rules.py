@@ -91,9 +91,9 @@ def test_a_rule_that_is_code_is_refused_and_not_run(text: str, tmp_path, monkeyp
 @pytest.mark.parametrize(
     ("text", "expected", "found"),
     [
-        ("", "a column name", "the end of the rule"),
-        ("age < 3 age", "'and', 'or' or the end of the rule", "'age'"),
-        ("age < 3)", "'and', 'or' or the end of the rule", "')'"),
+        ("", "a column name", "the end of the condition"),
+        ("age < 3 age", "'and', 'or' or the end of the condition", "'age'"),
+        ("age < 3)", "'and', 'or' or the end of the condition", "')'"),
         ("age in 3", "'['", "'3'"),
         ("age in []", "a number to compare 'age' with", "']'"),
         ("age in [3 4]", "']'", "'4'"),
