@@ -1,6 +1,9 @@
 """Define the base class of all acceptance criteria: settings, the criterion value ("figure"), its sensitivity, its charges, and
 the score of a candidate.
 
+A candidate is the synthetic table of one round. A query says how to compute the criterion value of a candidate from the
+private counts. A score is the publishable result: the value, usually with noise, and whether it is at most the threshold.
+
 `criteria.explanation` explains a criterion value to readers. `criteria.drafts` contains the criteria of each kind that the
 command `init` drafts.
 """
@@ -291,7 +294,8 @@ class Setting:
     Attributes
     ----------
     groups : the bins of [groups], by column.
-    raw : the plausibility rules for private rows, on atomic cells.
+    raw : the plausibility rules for private rows, on atomic bins: the widest bins from which all other bins can be put
+        together.
     transformations : every transformation of columns into bins that the release may use.
     criteria : all criteria of the release, by name.
     joint_test : whether one joint test of all criteria decides each round. If so, no noisy criterion values are computed for

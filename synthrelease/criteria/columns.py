@@ -261,7 +261,7 @@ class MarginalCriterion(Criterion):
             return [Mistake("tables", f"{text!r} means {number:,} tables. At most {MAX_TABLES:,} tables can be compared")]
         n_tables = self.n_tables(layout)
         problem = f"The criterion compares {n_tables:,} tables. The limit is {MAX_TABLES:,}. Compare tables of fewer columns"
-        return [Mistake("largest", problem)] if n_tables > MAX_TABLES else []
+        return [Mistake("largest" if self.largest else "tables", problem)] if n_tables > MAX_TABLES else []
 
     def compared(self, facts: PublicFacts) -> list[tuple[str, ...]]:
         """Return the column names of every compared table."""

@@ -75,9 +75,10 @@ class Explanation(Generic[Kind]):
         return None
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return an upper limit on how much larger the exact criterion value would be if it were computed from all kept rows
-        of the file instead of the drawn sample (theory 13.17, drawn shares). Counts are expressed as shares of the rows. The
-        limit is wrong with at most the probability `drawing.risk`. Return None if there is no such limit.
+        """Return an upper limit on how much larger the exact criterion value would be if it were computed from all rows of the
+        file that pass the rules, instead of the random subset that the release uses (theory 13.17, drawn shares). Counts are
+        expressed as shares of the rows. The limit is wrong with at most the probability `drawing.risk`. Return None if no limit
+        is known.
         """
         return None
 

@@ -83,7 +83,7 @@ class RareRows(Criterion):
             yield Mistake("columns", f"`columns` is {self.columns}, but the release has only {width} columns")
         elif self._n_tables(width) > MAX_TABLES:
             problem = f"There are {self._n_tables(width):,} tables of {self.columns} columns. The limit is {MAX_TABLES:,}"
-            yield Mistake("columns", problem)
+            yield Mistake("columns", f"{problem}. Choose a smaller number of columns")
 
     def _n_tables(self, width: int) -> int:
         return 1 if self.columns is None else math.comb(width, self.columns)

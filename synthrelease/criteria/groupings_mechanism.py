@@ -70,14 +70,15 @@ def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) 
 
 
 def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, ours: np.ndarray) -> np.ndarray:
-    """Return hits * m - h * rows elementwise. This number is m times the difference between the number of hits and the
-    expected number h/m * rows.
+    """Return m times the difference between the number of rows that a share counts (hits) and the number h/m * rows that the
+    candidate's share implies. This is hits * m - h * rows, elementwise.
 
     The results are exact whole numbers: Python integers if the products could exceed 64 bits.
 
     Parameters
     ----------
-    our_hits, ours : h and m, the hits and rows of a candidate.
+    hits, rows : the numbers of rows of the original table that the share counts, and the numbers of all rows of the group.
+    our_hits, ours : h and m, the same numbers for a candidate.
     """
     if max(int(rows.max(initial=0)), int(ours.max(initial=0))) > _PRODUCTS:
         hits, rows, ours = hits.astype(object), rows.astype(object), ours.astype(object)
@@ -223,7 +224,7 @@ class SharesOfGroups:
 
     @cached_property
     def released(self) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of rows and hits of the candidate, in the same form as the result of `of`."""
+        """The numbers of rows of the candidate in each group and in each share, as `of` returns them."""
         return self.of(self.table)
 
     def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:

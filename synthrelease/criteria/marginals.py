@@ -343,8 +343,8 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
         return alone and about.compares_table(pair.columns, pair.n_columns) and pair.distance > about.threshold
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on the distance between the drawn rows and all kept rows, for any compared table. The limit is
-        wrong with at most the probability `drawing.risk`.
+        """Return a limit on the distance between the random subset of rows that the release uses and all rows that pass the
+        rules, for any compared table. The limit is wrong with at most the probability `drawing.risk`.
         """
         return drawing.of_distances(self.about.compared(facts), {column.name: len(column.labels) for column in facts.columns})
 

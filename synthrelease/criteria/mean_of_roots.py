@@ -117,7 +117,7 @@ class MeanOfRoots(Criterion):
         if self.number == "agreement" and (self.bins or self.range):
             yield "Delete bins and range, because agreement is a share of pairs of members"
         if self.range is None and self.number != "agreement" and not (self.bins and self.number == "mean"):
-            yield "Set range to the lowest and the highest value of a root. Other values are clipped"
+            yield "Set `range` to the lowest and the highest number of a root. Other numbers are clipped"
         check_range(self.limits)
         if not self.by and not self.overall:
             yield "Name at least one column in `by`, or set overall = true"
@@ -241,6 +241,6 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
 
 
 def _columns(column: str, known: Schema | PublicFacts) -> tuple[str, ...]:
-    """Return the columns of the wide record that belong to a column: one for each slot of members, or the column of the
-    root."""
+    """Return the columns of a record that belong to a column. For a column `age` of members, these are age_1, age_2 and so on.
+    For a column of roots, it is the column itself."""
     return known.linked.slots_of(column, known.by_name) if known.linked else (column,)

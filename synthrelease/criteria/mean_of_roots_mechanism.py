@@ -115,8 +115,8 @@ class NumbersOfRoots:
 
         Parameters
         ----------
-        scores : for each slot, the (n_cells,) value of the member in this slot, or NaN if the slot has no member or the member
-            has no value.
+        scores : for the first, second and further members, the (n_cells,) values of the member, or NaN if the root has no such
+            member or the member has no value.
         """
         present = [np.isfinite(numbers) for numbers in scores]
         if self.number == "agreement":

@@ -300,7 +300,7 @@ _ROOM = 1e-9  # Margin for the rounding of floats: absolute for a moment (which 
 
 
 def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
-    """Return the sums that regressions need, in steps of the grid: the sum of each column, of each product of two columns,
+    """Return the sums that regressions need, in whole steps: the sum of each column, of each product of two columns,
     and of the square of each feature.
 
     Parameters

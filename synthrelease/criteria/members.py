@@ -1,10 +1,11 @@
 """Apply criteria to members (such as persons) instead of roots (such as households). Such a criterion compares every member, or
 pairs of members.
 
-Each root is converted to several rows, and the criterion treats these rows like the rows of a table. One replaced root moves
-the criterion value by at most the sensitivity for one row times the largest number of rows of a root (theory 3.22, rows of
-members). The number of rows of members in the private table is not public. So the criterion value is divided by the
-candidate's number of rows of members.
+A wide record contains a root and all its members in one row: the column age_2, for example, contains the age of the second
+member. Each wide record is converted to several rows, one for each member or pair of members, and the criterion treats
+these rows like the rows of a table. One replaced root moves the criterion value by at most the sensitivity for one row
+times the largest number of rows of a root (theory 3.22, rows of members). The number of rows of members in the private
+table is not public. So the criterion value is divided by the candidate's number of rows of members.
 """
 
 from __future__ import annotations
@@ -246,8 +247,8 @@ class ExplainedOfMembers(Explanation[OfMembers]):
 
     Such a criterion value gives no bound on other quantities of the original table (`known_error`). Such bounds need tables of
     the wide record (one row for each root), but a criterion value of members adds up several of these tables. There is also no
-    limit on how the value changes from the drawn sample to all kept rows (`drawn_error`): roots are sampled, but the criterion
-    value uses shares of the candidate's members.
+    limit on how the value would change if all rows of the file were used instead of a random subset (`drawn_error`): roots are
+    sampled, but the criterion value uses shares of the candidate's members.
     """
 
     plain: Explanation[Any]

@@ -382,7 +382,7 @@ def build_column(
     groups : the groups into which criteria divide the rows by this column, or None. The limits of these groups become limits of
         atomic bins.
     own_values : whether a computation uses the exact values of the rows. Atomic bins are then no wider than one step of the
-        grid.
+        grid to which these values are rounded.
     edges_of : the columns for which numbers in rules become limits of atomic bins of this column. By default, this is only the
         column itself.
 

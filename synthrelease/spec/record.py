@@ -447,8 +447,8 @@ def read_schema(
 
 
 def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) -> dict[str, tuple[str, ...]]:
-    """Return the groups of columns that must have the same atomic bins. These are the columns of all slots that belong to the
-    same column of members, if the exact values of one of them are used."""
+    """Return the groups of columns that must have the same atomic bins. These are the columns of all members that
+    belong to the same column, such as age_1 and age_2, if the exact values of one of them are used."""
     alike = dict[str, tuple[str, ...]]()
     for name in own_values:
         slots = linked.slots_of(name, release.columns)

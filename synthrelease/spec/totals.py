@@ -173,8 +173,8 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
 
 
 def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple[int, ...]:
-    """Return a tuple of length n_atoms, with the index in `labels` of the group of each atomic bin. Raises Unexpected if the
-    labels are not groups of the column."""
+    """Return, for each atomic bin, the index in `labels` of its group. Raises Unexpected if the labels are not groups of the
+    column."""
     binnings = [column.atoms, *column.alternatives.values(), *([groups] if groups is not None else [])]
     for binning in binnings:
         if set(binning.labels) == set(labels):

@@ -156,7 +156,7 @@ WRONG = {
         r"by: 'work' is not a column .* Did you mean 'work_2'",
     ),
     "no numbers": ('column = "work"\nnumber = "mean"\nrange = [0, 1]', r"column: Some bins of 'work_1' have no number"),
-    "no range": ('column = "age"\nnumber = "sum"', r"Set range to the lowest and the highest value of a root"),
+    "no range": ('column = "age"\nnumber = "sum"', r"Set `range` to the lowest and the highest number of a root"),
     "a range of shares": ('column = "age"\nnumber = "agreement"\nrange = [0, 2]', r"Delete bins and range"),
     "no such bin": ('column = "work"\nnumber = "mean"\nbins = ["perhaps"]', r"bins: 'perhaps' is not a bin of 'work_1'"),
     "from measurements": (
