@@ -225,7 +225,7 @@ def check_header(header: Sequence[str], needed: Sequence[str]) -> None:
     """
     for name in needed:
         if header.count(name) > 1:
-            raise InputError(f"The column {name!r} occurs more than once in the header.")
+            raise InputError(f"The column {name!r} occurs more than once in the header. Give each needed column its own name.")
     if missing := [name for name in needed if name not in header]:
         unused = [name for name in header if name not in needed]  # a column in use has its right name
         same = next((name for name in unused if name.casefold() == missing[0].casefold()), None)

@@ -17,7 +17,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Literal
 
-from synthrelease.errors import BudgetError, InputError, Unexpected
+from synthrelease.errors import BudgetError, InputError, Unexpected, so_many
 from synthrelease.privacy.curves import RenyiCurve, above, curve_of_pure, zcdp
 
 _MOST_DIGITS = 330  # Largest number of digits of an epsilon, which is enough for the smallest and largest floats
@@ -363,7 +363,7 @@ class RowsRule:
 def check_stated(rule: RowsRule, n_file: int) -> None:
     """Raise InputError if a stated number of rows exceeds the number of rows in the file, which is public."""
     if rule.stated is not None and rule.stated > n_file:
-        raise InputError(f"The file has {n_file:,} rows, but [input] rows requires at least {rule.stated:,}.")
+        raise InputError(f"The file has {so_many(n_file, 'row')}, but [input] rows requires at least {rule.stated:,}.")
 
 
 NOT_COVERED = "whether a record is complete, in range and plausible is not protected"

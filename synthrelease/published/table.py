@@ -613,7 +613,7 @@ def _parquet_batches(
     if not footer.num_rows and most is None:
         raise TableError("the table has no rows")
     if most is not None and footer.num_rows > most:
-        raise TableError(f"the table has {footer.num_rows:,} rows, but at most {most:,} are possible")
+        raise TableError(f"the table has {so_many(footer.num_rows, 'row')}, but at most {most:,} are possible")
     _check_footer(footer, n_rows, sum(len(label.encode()) for labels in shape.labels for label in labels))
     batches = file.iter_batches(shape.rows_per_batch)
     while (batch := _next(batches)) is not None:
@@ -650,7 +650,7 @@ def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
     in_groups = sum(group.num_rows for group in groups)
     values = {group.column(index).num_values - group.num_rows for group in groups for index in range(group.num_columns)}
     if n_rows is not None and footer.num_rows != n_rows:
-        raise TableError(f"the table has {footer.num_rows:,} rows, but release.json states {n_rows:,}")
+        raise TableError(f"the table has {so_many(footer.num_rows, 'row')}, but release.json states {n_rows:,}")
     most = (footer.num_rows + 1000) * footer.num_columns * _BYTES_OF_A_VALUE + len(groups) * 4 * label_bytes
     if in_groups != footer.num_rows or values - {0} or sum(group.total_byte_size for group in groups) > most:
         raise TableError("the file does not have one value for each row and column")

@@ -214,11 +214,12 @@ def check_noise(scouting: Scouting) -> None:
     deviation, cap = scouting.deviation, scouting.cap
     if not 5 * deviation <= MOST_NOISE * scouting.rows:
         cost = f"{'epsilon' if cap.pure else 'rho'} = {decimal_text(cap.cost)}"
+        tables = so_many(queries(scouting.columns), "noisy table")
         raise BudgetError(
-            f"Refused: the noise is too large for the file. {queries(scouting.columns)} noisy tables share {cost}, so each "
-            f"count has noise with a standard deviation of {deviation:,.0f} rows. A file needs at least "
-            f"{needed_rows(deviation):,} rows for this much noise, but --rows says that it has {scouting.rows:,}. Nothing was "
-            "read and nothing was spent. Leave columns out, or draft from published statistics or a public file."
+            f"Refused: the noise is too large for the file. With {cost} for {tables}, each count has noise with a standard "
+            f"deviation of {deviation:,.0f} rows. A file needs at least {needed_rows(deviation):,} rows for this much noise, "
+            f"but --rows says that it has {scouting.rows:,}. Nothing was read and nothing was spent. Leave columns out, or "
+            "draft from published statistics or a public file."
         )
 
 

@@ -159,7 +159,9 @@ def test_a_parquet_file_is_refused_when_it_is_cut_off_or_empty_or_lacks_a_column
     assert message(path) == f"{path}: The header lacks 'date_of_birth'. {columns}. {advice}"
     names = ["age", "sex", "date_of_birth", "height", "age"]
     pq.write_table(pa.Table.from_arrays([pa.array([34])] * 5, names=names), path)
-    assert message(path) == f"{path}: The column 'age' occurs more than once in the header."
+    assert (
+        message(path) == f"{path}: The column 'age' occurs more than once in the header. Give each needed column its own name."
+    )
 
 
 # --- Files that are unusual but good ------------------------------------------------------------------------------------
