@@ -355,11 +355,11 @@ def mean_of_roots(file: FileFacts) -> Drafts:
     if not any(beside.values()):
         return
     alike = max(beside, key=beside.__getitem__)
-    remark = "the mean over roots of the share of pairs of members in the same bin may have at most this error"
+    remark = "the mean over roots may have at most this error; the number of a root is the share of pairs of members who agree"
     settings: dict[str, object] = {"column": alike, "number": "agreement", "threshold": 0.05}
     yield CriterionDraft.of(f"members alike in {alike}", kind, remark, settings)
     limits = {name: by_name[slot_name(name, 1)].limits or () for name in file.members}
-    remark = "no mean over roots of the mean of their members, within `range`, may have a larger error than this"
+    remark = "the mean over roots may have at most this error; the number of a root is the mean of its members within `range`"
     for name, edges in [(name, edges) for name, edges in limits.items() if len(edges) > 2][:1]:
         settings = {"column": name, "number": "mean", "range": [edges[0], edges[-1]], "values": "bins"}
         settings["threshold"] = _share((edges[-1] - edges[0]) * 0.05)

@@ -96,7 +96,7 @@ class ConditionalMean(InGroups):
     by : the columns to group by, each separately. The groups are the bins of the column. If [groups] has the column, the
         groups are the bins of [groups]. Example: `by = ["age", "sex"]`.
     overall : if true, the criterion also compares the mean of all rows. Example: `overall = false`, `by = ["age"]`.
-    range : The lowest and the highest value. A value outside these limits counts as the nearer limit, so a narrow range
+    range : the lowest and the highest value. A value outside these limits counts as the nearer limit, so a narrow range
         compares means of clipped values. The noise grows with the width of the range. Example: `range = [500, 5500]`.
     size_margin : a public bound T on the error of the share of rows in a group. Group v of the private rows is resized to m_v =
         max(1, count_S(v) - ceil(n T)) rows, where S is the released table. Choose T as the threshold of the criterion

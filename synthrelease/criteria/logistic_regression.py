@@ -84,7 +84,7 @@ class LogisticRegression(Criterion):
         = "categories", age = "five_years", children = "single" }`.
     values : "own" uses the exact values of private features, on the grids of the columns (`step`). "bins" uses the
         representative values of the released bins. Example: `values = "bins"`.
-    ranges : For some of the features, the lowest and the highest value. A value outside these limits counts as the nearer
+    ranges : for some of the features, the lowest and the highest value. A value outside these limits counts as the nearer
         limit. The default limits are the bounds of the column. Example: `ranges = { age = [18, 80] }`.
 
     Examples

@@ -64,7 +64,7 @@ class MeanOfRoots(Criterion):
     bins : the labels of bins of the column, or of groups if [groups] has the column. A member in one of these bins has the
         value 1, and any other member has the value 0. With number = "sum" and range = [0, 1], h is 1 if the root has a member
         in one of these bins, and otherwise 0. Example: `bins = ["<15"]`, `number = "sum"`, `range = [0, 1]`.
-    range : The lowest and the highest number, to which the sum or mean of a root is clipped. The noise grows with the width of
+    range : the lowest and the highest number, to which the sum or mean of a root is clipped. The noise grows with the width of
         the range. For shares ("agreement", or "mean" with `bins`) the default is [0, 1]. Example: `range = [0, 3]`, `number =
         "sum"`.
     by : the columns of roots to group by, each separately. The groups are the bins of the column. If [groups] has the

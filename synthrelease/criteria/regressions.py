@@ -90,7 +90,7 @@ class RegressionCoefficients(Criterion):
         target" means exact values of the target, and representative values of the features. "bins" means representative values
         of all columns, as in Hod & Canetti (2024). The criterion then uses the regression of a binned table. It differs from
         the regression of the original file and from the regression of the released file. Example: `values = "own target"`.
-    ranges : For some of the columns, the lowest and the highest value. A value outside these limits counts as the nearer limit.
+    ranges : for some of the columns, the lowest and the highest value. A value outside these limits counts as the nearer limit.
         The noise grows with the most extreme values that the rules allow. The default is the bounds of the column. Example:
         `ranges = { parity = [1, 10] }`.
     fit : "once" fits the private regression once before the rounds, so the selection does not multiply its cost (paper 4.14.1).
@@ -358,7 +358,7 @@ class RegressionOneStep(RegressionCoefficients):
 
     Attributes
     ----------
-    range : The lowest and the highest value, to which predictions are clipped. This keeps the residuals, and so the noise,
+    range : the lowest and the highest value, to which predictions are clipped. This keeps the residuals, and so the noise,
         small. Example: `range = [1400, 4600]`.
     fit : this setting is always "once", because no regression is fitted in a round. You can omit it. Example: `fit = "once"`.
     fit_epsilon : the epsilon of a private regression. It is fitted once before the rounds, for a later criterion of the kind
@@ -560,7 +560,7 @@ class RegressionPrediction(Criterion):
     ----------
     coefficients : the name of an earlier criterion. This criterion uses its private regression. Example: `coefficients =
         "regression coefficients"`.
-    range : The lowest and the highest value, to which predictions and values of the target are clipped. The noise grows with
+    range : the lowest and the highest value, to which predictions and values of the target are clipped. The noise grows with
         the width of the range. Example: `range = [1400, 4600]`.
     bound : "range" uses the sensitivity of the paper. "lines" uses a smaller sensitivity, which follows from the two
         regressions. Example: `bound = "lines"`.

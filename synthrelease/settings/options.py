@@ -421,7 +421,7 @@ class DesignTable(SpecTable):
     clusters : the column of the private file that identifies the primary sampling unit (PSU) of a row, such as a census tract
         or a school. Only the column in `groups` may be derived from this column; no other released column may use it. If you
         set neither `effect` nor `groups`, answers have no interval for a population. Example: `clusters = "tract"`.
-    groups : the column with `role = "cluster_group"`, which contains at least 5 random groups of clusters. To give an interval
+    groups : the column with `role = "cluster_group"`, which contains 5 to 100 random groups of clusters. To give an interval
         for a share, a mean or a median in the population, the release must measure a noisy table of this column together with
         the columns of the question. Example: `clusters = "tract"`, `groups = "tract_group"`.
     effect : published design effects of at least 1. A design effect is the variance of an estimate under the survey design,
