@@ -9,7 +9,7 @@ import math
 from collections import Counter, OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, lru_cache, partial, reduce
 from itertools import accumulate, combinations, product
 
 import numpy as np
@@ -29,6 +29,7 @@ from synthrelease.data.counts import (
     words_of,
 )
 from synthrelease.data.layout import MOST_AXES, CellLimit, Columns, Layout
+from synthrelease.data.member_counts import cached
 
 # These functions sum full arrays (one axis per column) over columns or to coarser bins, and broadcast marginals back.
 
@@ -368,12 +369,32 @@ def differences(
     names_wanted, width = set(named), len(left.layout.sizes)
     sizes = Counter(map(len, names_wanted))
     swept = {size for size, number in sizes.items() if 2 * number >= math.comb(width, size) and size < width}
-    for columns, values in sub_tables(whole, max((largest, *swept))) if largest or swept else ():
+    most = max((largest, *swept))
+    for columns, values in (_pairs_apart(left, right) if most == 2 else None) or sub_tables(whole, most) if most else ():
         if len(columns) <= largest or (len(columns) in swept and columns in names_wanted):
             yield columns, values
     for columns in named:
         if largest < len(columns) not in swept:
             yield columns, whole.values(columns)
+
+
+def _pairs_apart(left: Counts, right: Counts) -> Iterator[tuple[Columns, np.ndarray]] | None:
+    """Return the marginals of one and two columns of left minus right, or None for full arrays and if the marginals would take
+    too much memory. The marginals of each table are kept (`cached`), because several criteria compare the same tables.
+    """
+    sizes = left.layout.sizes
+    if has_full_array(left.layout) or _cells_of_pairs(sizes) > KEPT_CELLS or math.prod(sorted(sizes)[-2:]) > DENSE_LIMIT:
+        return None
+    ours, others = (cached(table, "pairs", partial(_pairs_of, table)) for table in (left, right))
+    return ((columns, values - others[columns]) for columns, values in ours.items())
+
+
+def _pairs_of(table: Counts) -> dict[Columns, np.ndarray]:
+    return dict(sub_tables(lattice(table), 2))
+
+
+def _cells_of_pairs(sizes: Sequence[int]) -> int:
+    return (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
 
 
 def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarray]]:
@@ -416,8 +437,7 @@ def with_pairs(table: Counts) -> Lattice:
     """
     sizes, is_sparse = table.layout.sizes, table.layout.n_cells > _CELLS_A_ROW * len(table)
     whole = Lattice(table.layout, None, Sparse(table.bins, table.counts)) if is_sparse else lattice(table)
-    cells = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
-    if whole.whole is None and cells <= KEPT_CELLS:
+    if whole.whole is None and _cells_of_pairs(sizes) <= KEPT_CELLS:
         for columns, values in sub_tables(whole, 2):
             if len(columns) == 2 and (shape := (sizes[columns[0]], sizes[columns[1]])) and math.prod(shape) <= DENSE_LIMIT:
                 whole.pairs[columns] = values.reshape(shape)
