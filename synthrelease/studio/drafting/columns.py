@@ -1072,7 +1072,15 @@ def _rows(strays: Mapping[str, int]) -> str:
 def drafted_columns(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None = None, as_key: str = ""
 ) -> tuple[list[ColumnDraft], list[LeftOut], list[str]]:
-    """Return the drafted columns of a public file, the columns left out with the reason, and the names of columns with dates.
+    """Return the first three results of `drafted_with_rows`."""
+    return drafted_with_rows(file, book, key, as_key)[:3]
+
+
+def drafted_with_rows(
+    file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None, as_key: str
+) -> tuple[list[ColumnDraft], list[LeftOut], list[str], PublicRows]:
+    """Return the drafted columns of a public file, the columns left out with the reason, the names of columns with dates, and
+    the rows that were compared.
 
     Parameters
     ----------
@@ -1123,7 +1131,7 @@ def drafted_columns(
     several_formats = {source: asked.format(form) for source, form in ways.items()}
     questions_of = (mistyped, doubts, several_formats, nested_columns(once, drafts, rows), computed_columns(once, rows))
     columns = [column.asking(*(questions.get(column.source, "") for questions in questions_of)) for column in columns]
-    return with_bins_for_gaps(_with_fewer_doubts(columns), rows), left_out, dates
+    return with_bins_for_gaps(_with_fewer_doubts(columns), rows), left_out, dates, rows
 
 
 def _read_answers(

@@ -600,6 +600,10 @@ class PublicRows:
     def n_rows(self) -> int:
         return len(next(iter(self.codes.values()), ()))
 
+    def batch(self) -> dict[str, Texts]:
+        """Return all rows as one batch of a file. A row without an answer has the text None, which index -1 finds."""
+        return {source: Texts(texts=[*texts, None], codes=self.codes[source]) for source, texts in self.texts.items()}
+
     def without(self, sources: Sequence[str]) -> np.ndarray:
         """Return the (n_rows,) mask of the rows that lack an answer in at least one of these columns."""
         return np.logical_or.reduce([self.codes[source] < 0 for source in sources])
