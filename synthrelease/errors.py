@@ -59,7 +59,7 @@ def mistake(text: str, found: str | None = None) -> str:
 @dataclass(frozen=True)
 class Problem:
     """One mistake in a specification: the file, the TOML path (such as `columns.age.bounds`), the error message (see `mistake`)
-    and the name that the user probably meant, if there is one."""
+    and the name that the user probably meant, if there is one. The path is empty if the mistake concerns the whole file."""
 
     file: str
     path: str
@@ -67,7 +67,8 @@ class Problem:
     suggestion: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.file}: {cut(self.path, 200) or '(top level)'}: {_ended(self.message)}{_meant(self.suggestion)}"
+        where = f"{self.file}: {cut(self.path, 200)}" if self.path else self.file
+        return f"{where}: {_ended(self.message)}{_meant(self.suggestion)}"
 
     @property
     def sentence(self) -> str:

@@ -25,7 +25,7 @@ from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.persons import ROOM
 from synthrelease.enclave.reading import ROWS_PER_BATCH
 from synthrelease.enclave.unlisted import count_texts
-from synthrelease.errors import BudgetError, InputError, listing, so_many
+from synthrelease.errors import BudgetError, InputError, Unexpected, listing, so_many
 from synthrelease.privacy.cap import Cap, text_threshold
 from synthrelease.privacy.charges import Charge, decimal_text, exact, gaussian, mechanism, rounded_down
 from synthrelease.privacy.curves import rho_within
@@ -109,11 +109,12 @@ class Scouting:
                 "--unit KEY and --first-by must be used together. --first-by names the columns that order the rows of a "
                 "person, or is random. Nothing was read."
             )
+        optional = {"--rho": request.rho, "--tests": request.tests}
+        rho, tests = (None if text is None else _exact(option, text) for option, text in optional.items())
         try:
-            rho, tests = (None if value is None else exact(value) for value in (request.rho, request.tests))
-            cap = cap_of(columns, exact(request.cap), exact(request.delta), rho, tests)
-        except ValueError as error:
-            raise InputError(f"One of --cap, --delta, --rho and --tests is not valid: {error}. Nothing was read.") from None
+            cap = cap_of(columns, _exact("--cap", request.cap), _exact("--delta", request.delta), rho, tests)
+        except Unexpected as error:
+            raise InputError(f"{error}. Nothing was read.") from None
         title = request.title or request.codebook.stem
         return cls(title=title, columns=columns, policy=policy, unit=unit, cap=cap, rows=request.rows)
 
@@ -152,6 +153,14 @@ class Scouting:
         costs["dependence"] = self.cap.cost * OF_DEPENDENCE
         state = mechanism if self.cap.pure else gaussian
         return {name: state(name, cost, "noisy counts") for name, cost in costs.items()}
+
+
+def _exact(option: str, text: str) -> Fraction:
+    """Return the number of a command-line option. Raises InputError with the name of the option."""
+    try:
+        return exact(text)
+    except Unexpected as error:
+        raise InputError(f"{option}: {error}. Nothing was read.") from None
 
 
 def queries(columns: Sequence[ScoutedColumn]) -> int:

@@ -20,7 +20,7 @@ from synthrelease.bundle.write import taking, write_folder
 from synthrelease.cli import app
 from synthrelease.cli.terminal import chance_of_nothing
 from synthrelease.enclave.ingest import read_public
-from synthrelease.errors import BudgetError, InputError, SynthreleaseError
+from synthrelease.errors import BudgetError, InputError, OutputError, SynthreleaseError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.scouting.codebook import CodebookEntry
@@ -311,6 +311,8 @@ def test_whole_numbers_below_zero_are_drafted(tmp_path: Path) -> None:
     columns = (COLUMNS[1], replace(COLUMNS[0], name="balance", low=Fraction(-90), high=Fraction(90), missing=()))
     scout(asked(columns=columns), Source.of(path), ledger, tmp_path / "scout")
     draft = write_scouted_draft("balances", tmp_path / "scout", tmp_path)
+    with pytest.raises(OutputError, match="balances.toml exists already. Nothing was overwritten"):
+        write_scouted_draft("balances", tmp_path / "scout", tmp_path)
     (released,) = load_spec(draft.configuration).schema["balance"].alternatives.values()
     assert any(" to -" in label for label in released.labels)
 
@@ -441,7 +443,8 @@ def requested(folder: Path, book: object = BOOK, **further: object) -> ScoutRequ
         ({"title": "two\nlines"}, "--title must be one line"),
         ({"encoding": "foo"}, "encoding: expected"),
         ({"delimiter": ";;"}, "delimiter: expected"),
-        ({"cap": "much"}, "--cap"),
+        ({"cap": "much"}, "^--cap: expected a finite number, found 'much'. Nothing was read.$"),
+        ({"rho": "-1"}, "^--rho: expected a number of at least 0, found -1. Nothing was read.$"),
         ({"cap": "0.1", "tests": "0.2"}, "tests below epsilon"),
         ({"first_by": ("day",)}, "--first-by"),
         ({"unit": "person"}, "--first-by"),

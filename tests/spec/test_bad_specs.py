@@ -60,7 +60,7 @@ def test_a_space_of_more_than_a_hundred_thousand_configurations_is_refused(speci
     thetas, counts = list(range(1, 601)), list(range(1, 1001))
     change(specification / "release.toml", "theta = [4, 8]", f"theta = {thetas}")
     change(specification / "release.toml", "minimum_count = [2, 3]", f"minimum_count = {counts}")
-    expected = "release.toml: (top level): There are 1,200,000 configurations. At most 100,000 are possible. "
+    expected = "release.toml: There are 1,200,000 configurations. At most 100,000 are possible. "
     expected += "Shorten lists of values or of alternatives."
     assert message_for(specification) == expected  # 2 alternatives x 600 x 1000
 
@@ -90,24 +90,24 @@ def test_an_acceptance_file_needs_a_criterion(specification: Path, text: str, me
 def test_a_folder_is_no_acceptance_file(specification: Path) -> None:
     (specification / "acceptance.toml").unlink()
     (specification / "acceptance.toml").mkdir()
-    assert message_for(specification) == "acceptance.toml: (top level): This is a folder, not a file."
+    assert message_for(specification) == "acceptance.toml: This is a folder, not a file."
 
 
 def test_a_file_that_is_not_utf_8_is_refused(specification: Path) -> None:
     path = specification / "acceptance.toml"
     path.write_bytes(path.read_text(encoding="utf-8").replace("all tables", "Größe").encode("latin-1"))
-    assert message_for(specification) == "acceptance.toml: (top level): The file is not UTF-8 text."
+    assert message_for(specification) == "acceptance.toml: The file is not UTF-8 text."
 
 
 def test_a_specification_that_is_not_there_is_told_as_such(specification: Path) -> None:
     (specification / "release.toml").unlink()
-    assert message_for(specification) == "release.toml: (top level): There is no such file."
+    assert message_for(specification) == "release.toml: There is no such file."
 
 
 def test_a_huge_file_is_refused_before_it_is_read(specification: Path) -> None:
     with (specification / "acceptance.toml").open("a", encoding="utf-8") as file:
         file.write("#" * 1_000_001)
-    assert message_for(specification) == "acceptance.toml: (top level): The file has more than 1 MB."
+    assert message_for(specification) == "acceptance.toml: The file has more than 1 MB."
 
 
 def test_too_many_columns_are_refused_with_the_reason_and_what_to_do(tmp_path: Path) -> None:

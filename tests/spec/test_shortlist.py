@@ -225,7 +225,7 @@ def test_misspelt_keys_are_refused_with_the_name_that_is_meant(coins: ReleaseSpe
 def test_a_file_that_is_not_there_is_a_clear_error(coins: ReleaseSpec, tmp_path: Path) -> None:
     with pytest.raises(SpecError) as caught:
         narrowed(coins, tmp_path / "none.toml")
-    assert str(caught.value) == f"{tmp_path / 'none.toml'}: (top level): There is no such file."
+    assert str(caught.value) == f"{tmp_path / 'none.toml'}: There is no such file."
 
 
 def plans_of(spec: ReleaseSpec, *, cheaper: Fraction = Fraction(1)) -> tuple[PlanTable, PlanTable]:

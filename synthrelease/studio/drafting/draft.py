@@ -13,7 +13,7 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -77,6 +77,7 @@ from synthrelease.studio.drafting.text import (
     Subject,
     Voice,
     acceptance_text,
+    check_free,
     codelist_name,
     codelist_text,
     configuration_text,
@@ -146,9 +147,9 @@ def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) 
     OutputError : when one of the files exists or cannot be written.
     """
     into, name = request.into, request.name
-    _check_free(paths_of(into, name))
+    check_free(paths_of(into, name))
     drafted = draft(request, progress)
-    _check_free(into / "configs" / codelist for codelist in drafted.codelists)
+    check_free(into / "configs" / codelist for codelist in drafted.codelists)
     try:
         paths = write_files(into, name, drafted)
         leave(load_spec(paths[0]), "draft", drafted.n_used, drafted.strengths)
@@ -159,12 +160,6 @@ def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) 
     except OSError as error:
         raise OutputError(f"Cannot write the draft to {error.filename or into} ({error.strerror}).") from None
     return *paths, drafted
-
-
-def _check_free(paths: Iterable[Path]) -> None:
-    for path in filter(os.path.lexists, paths):
-        done = "Nothing was overwritten. Delete the files of the old draft, or choose another name."
-        raise OutputError(f"{path} exists already. {done}")
 
 
 @one_thread

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.errors import InputError, OutputError, so_many
+from synthrelease.errors import InputError, so_many
 from synthrelease.privacy.charges import decimal_text, rounded_down
 from synthrelease.published.base import sha256
 from synthrelease.scouting.bins import ScoutedBins
@@ -27,7 +27,7 @@ from synthrelease.scouting.scout import KEPT_FOR_TESTS
 from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA
 from synthrelease.studio.drafting.column_draft import plain_label, plain_name
 from synthrelease.studio.drafting.columns import LEAST_NAMED
-from synthrelease.studio.drafting.text import paths_of
+from synthrelease.studio.drafting.text import check_free, paths_of
 from synthrelease.studio.drafting.toml_edit import comment, toml
 
 OTHERS, GAP, NO_VALUE = "all others", "missing", "no value"
@@ -98,17 +98,14 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
         names[drafted.column.name] = plain_name(drafted.column.name, names.values())
     threshold = max(0.001, math.floor(500 * figure.value) / 1000)
     configuration, acceptance = paths_of(into, name)
+    check_free((configuration, acceptance))
     texts = {
         configuration: _configuration(configuration, folder, document, sha256(content), kept, names),
         acceptance: _acceptance(document, threshold),
     }
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with path.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-        except FileExistsError:
-            raise OutputError(f"{path} exists already. Nothing was overwritten.") from None
+        path.write_text(text, encoding="utf-8", newline="\n")
     became = tuple(
         (
             drafted.column.name,

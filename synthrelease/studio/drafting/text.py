@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthrelease.data.texts import quoted
-from synthrelease.errors import listing, so_many
+from synthrelease.errors import OutputError, listing, so_many
 from synthrelease.generators.associations import Strengths
 from synthrelease.generators.measurements import folded, formula_by_cells, read_terms
 from synthrelease.resources import templates
@@ -332,6 +333,13 @@ class Draft:
 def paths_of(into: Path, name: str) -> tuple[Path, Path]:
     """Return the paths of the configuration and of the acceptance file of a draft under a folder."""
     return into / "configs" / f"{name}.toml", into / "acceptance" / f"{name}.toml"
+
+
+def check_free(paths: Iterable[Path]) -> None:
+    """Raise OutputError if one of the paths exists."""
+    for path in filter(os.path.lexists, paths):
+        done = "Nothing was overwritten. Delete the files of the old draft, or choose another name."
+        raise OutputError(f"{path} exists already. {done}")
 
 
 def write_files(into: Path, name: str, draft: Draft) -> tuple[Path, Path]:

@@ -404,14 +404,13 @@ def test_each_screen_says_whether_it_was_seen_or_is_done_and_the_sign_off_lists_
 
 
 def test_a_refusal_says_whether_the_answer_is_wrong_and_where_the_cause_can_be_changed(opened: Opened) -> None:
-    """No language of the files: neither their names, nor (top level), nor that they cannot be loaded."""
+    """No language of the files: neither their names, nor that they cannot be loaded."""
     wrong = opened.write("people", "records_per_person", value="0")
     assert "The entry is not valid." in wrong.text
     lower = opened.write("columns", "limits:mother_age:five", limits="999")
     for answer in (wrong, lower):
         assert answer.status_code == 422
         block = html.unescape(answer.text).partition('role="alert"')[2].partition("</div>")[0]
-        assert "top level" not in block
         assert "can be loaded" not in block
         assert ".toml:" not in block
 

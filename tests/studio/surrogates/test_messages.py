@@ -39,7 +39,7 @@ def test_a_mistake_is_told_in_these_words(path: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:
-    assert message_for(tmp_path / "facts.toml") == "facts.toml: (top level): There is no such file."
+    assert message_for(tmp_path / "facts.toml") == "facts.toml: There is no such file."
 
 
 def test_tables_that_are_too_large_together_are_refused_before_they_are_fitted(tmp_path: Path) -> None:
