@@ -58,9 +58,9 @@ def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> Serie
     if new.corrects is None or new.corrects == (None if old_series is None else old_series.corrects):
         return new
     if new.corrects.digest != sha256(content):
-        raise OtherRelease("[series] corrects names another release than the one that is written again.")
+        raise OtherRelease("[series]: the setting corrects must name the release that is rewritten, but names another release.")
     if old.card.version == document.card.version:
-        raise OtherRelease("[card] version is unchanged. A corrected release needs a new version.")
+        raise OtherRelease("[card]: the erratum has the same version as the release that it corrects. Give it a new version.")
     return new
 
 

@@ -177,9 +177,9 @@ def test_an_erratum_replaces_a_release_and_spends_nothing(tmp_path: Path) -> Non
     assert "an erratum must not change rows" in problems(verify_files(files, earlier=[(earlier, other)]))
     again = rewritten(files, replace(spec, card=card, options=Options(series=series)))  # as for another format
     assert again["release.json"] == files["release.json"]
-    with pytest.raises(OtherRelease, match="A corrected release needs a new version"):
+    with pytest.raises(OtherRelease, match="Give it a new version"):
         rewritten(rich_bundle(), replace(spec, options=Options(series=series)))
-    with pytest.raises(OtherRelease, match="names another release than the one that is written again"):
+    with pytest.raises(OtherRelease, match="must name the release that is rewritten"):
         rewritten(
             rich_bundle(), replace(spec, card=card, options=Options(series=replace(series, corrected=earlier_json() + b" ")))
         )

@@ -86,7 +86,7 @@ def test_no_earlier_release_that_nobody_wrote_breaks_a_plan(tmp_path: Path, two_
         (tmp_path / "earlier.json").write_bytes(content[:cut])
         with pytest.raises(SynthreleaseError):
             load_spec(config)
-    assert any(text.startswith("This release is not in the series 'Coins', or has another plan") for text in told)
+    assert any(text.startswith("This release is not in the series 'Coins', or has another multi-year plan") for text in told)
     assert any(text.startswith("This is not release.json of a release") for text in told)
 
 
