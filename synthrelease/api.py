@@ -70,7 +70,8 @@ def rehearse(
     nothing: float = 0.05,
     progress: Callable[[str, int, int], None] = lambda phase, done, total: None,
 ) -> Rehearsal:
-    """Try the configurations on **public** data, and write the report and shortlist.toml into the folder `out`.
+    """Try the configurations on **public** data. Write the report and, if a configuration is accepted often enough,
+    shortlist.toml into the folder `out`.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def rehearse(
 
     Raises
     ------
-    SpecError, InputError, OutputError : if a configuration, the data file or the output folder, respectively, cannot be used.
+    SpecError, InputError, OutputError : if the configuration, the data file or the output folder, respectively, cannot be used.
 
     Examples
     --------
@@ -172,7 +173,7 @@ def release(
             names = ", ".join(str(path) for path in ledgers[:5])
             warnings.warn(
                 f"No ledger was named, but there are ledgers nearby: {names}. If one of them belongs to the data, name it. "
-                "Otherwise it does not count this run.",
+                "Otherwise that ledger does not count this run.",
                 stacklevel=5,
             )
 

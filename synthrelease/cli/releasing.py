@@ -94,7 +94,7 @@ def scout(request: ScoutRequest) -> None:
     )
     bins = document.bins()
     screen.print(
-        f"Each count has noise with a standard deviation of {document.deviation:,.0f}; the file has {document.rows:,} rows. A "
+        f"Each count has noise with a standard deviation of {document.deviation:,.0f}. The file has {document.rows:,} rows. A "
         f"draft gets {sum(drafted.n_bins for drafted in bins)} bins in {so_many(len(bins), 'column')}."
     )
     screen.print(
@@ -306,8 +306,9 @@ def _tell_of_killed_runs(path: Path) -> None:
 
 
 def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bool = True) -> Listener:
-    """Return a listener that prints the progress of a release. Its class is defined inside this function, so that the module
-    `publish` is loaded only for a release.
+    """Return a listener that prints the progress of a release. Without `steps`, it only shows the phases.
+
+    Its class is defined inside this function, so that the module `publish` is loaded only for a release.
     """
     from synthrelease import publish as publishing
 
@@ -341,8 +342,8 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
             names = ", ".join(str(path) for path in ledgers[:5])
             err.print(
                 f"The option --ledger is missing, but there are ledgers nearby: {names}. If one of them belongs to the data, "
-                "name it with --ledger. Otherwise it does not count this run, although the privacy losses of all runs on the "
-                "same people add up.",
+                "name it with --ledger. Otherwise that ledger does not count this run, although the privacy losses of all "
+                "runs on the same people add up.",
                 style="yellow",
             )
 
@@ -361,8 +362,8 @@ QUESTIONS = ("share gestation_week < 37", "share mother_age >= 35")
 
 
 def five_years(folder: Path, jobs: int) -> None:
-    """Run the commands for a series of five years: the multi-year plan, a release for each year, and then the changes between
-    years.
+    """Run the demonstration of five years: write the multi-year plan, make a release for each year, and estimate the
+    changes between years.
     """
     simulate = _script("years")
     facts, changes = simulate["read_facts"]()
@@ -427,7 +428,9 @@ def typed(*words: object, ends: Collection[int] = ()) -> int:
 
 
 def _shown(word: str) -> str:
-    """Quote a word of a command for the shell. A question is put in double quotes, because it contains single quotes."""
+    """Return a word of a command as it is typed in a shell. A word with single quotes, such as a question, is put in double
+    quotes.
+    """
     return f'"{word}"' if "'" in word else quoted(word)
 
 
@@ -508,7 +511,9 @@ def _until_released(command: Callable[[], None]) -> None:
 
 
 File = tuple[str, str | None]
-"""A file of rows, and the file of the members of these rows; None if there is no such file."""
+"""The paths of a file of rows, such as patients, and of the file of their members, such as stays. The second is None if
+there is no such file.
+"""
 
 
 def _survey(folder: Path) -> tuple[File, File]:

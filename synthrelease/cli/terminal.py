@@ -46,12 +46,13 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
         )
     if law is None:
         return
-    chances = ", ".join(f"{percent(chance)} (1 in {rounds})" for rounds, chance in nothing_where(law).items())
+    first, *further = nothing_where(law).items()
+    chances = f"{percent(first[1])} if 1 in {first[0]} rounds is accepted"
+    chances += "".join(f", {percent(chance)} if 1 in {rounds}" for rounds, chance in further)
     yield (
         "The search has one round. If this round is rejected, there is no table, and the budget is spent."
         if law.mean == 1
-        else "The search may find no table, and the budget is then spent. The probability, by the share of accepted rounds: "
-        f"{chances}."
+        else f"The search may find no table, and the budget is then spent. The probability is {chances}."
     )
     if shortlist is None and spec.options.scout is not None:
         yield "Without a public file, nobody can estimate the share of accepted rounds. `release` needs --unrehearsed."
@@ -86,7 +87,7 @@ STOPPED = 1
 
 
 class _Terminal:
-    """A console that prints with the library rich. rich is loaded when the first line is printed, because help and JSON do not
+    """A console that prints with the library rich, which is loaded when the first line is printed: help and JSON do not
     need it.
 
     Strings are printed as they are: [brackets] and :colons: are not treated as markup. Hidden characters, which could reverse a
@@ -129,7 +130,9 @@ screen, err = _Terminal(stderr=False), _Terminal(stderr=True)
 
 
 def print_or_write(text: str, out: Path | None) -> None:
-    """Print a string, or write it to a file and replace an existing file. Raise OutputError if the file cannot be written."""
+    """Print a text if `out` is None. Otherwise write it to this file, and replace an existing file. Raises OutputError if
+    the file cannot be written.
+    """
     if out is None:
         print(text, end="")
         return
@@ -200,11 +203,11 @@ SECONDS_BETWEEN_LINES, SECONDS_BETWEEN_REMINDERS, SECONDS_BETWEEN_LOOKS = 10.0, 
 
 class _LogLines:
     """A printer of progress for logs. It prints a line when a phase begins, then at most one line every 10 seconds with the
-    remaining time. If it has printed nothing for 30 seconds, a thread prints the phase and its elapsed time again.
+    remaining time.
 
     Parameters
     ----------
-    reminds : whether the thread prints lines.
+    reminds : whether a thread prints the phase and its elapsed time again if nothing was printed for 30 seconds.
     """
 
     def __init__(self, *, reminds: bool = True) -> None:
@@ -230,12 +233,12 @@ class _LogLines:
         time_now = time.monotonic()
         if phase != self._phase:
             self._phase, self._began, self._told = phase, time_now, time_now
-            print(f"{phase} ..." if not total else f"{phase}: {done} of {total} done", file=sys.stderr, flush=True)
+            print(f"{phase} ..." if not total else f"{phase}: {done:,} of {total:,} done", file=sys.stderr, flush=True)
         elif 0 < done < total and time_now - self._told >= SECONDS_BETWEEN_LINES:
             self._told = time_now
             seconds = (time_now - self._began) / done * (total - done)
             remaining = f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
-            print(f"{phase}: {done} of {total} done, about {remaining} left", file=sys.stderr, flush=True)
+            print(f"{phase}: {done:,} of {total:,} done, about {remaining} left", file=sys.stderr, flush=True)
 
 
 LARGE_DELTA = 1e-5
@@ -323,7 +326,9 @@ def alike_in_words(spec: Any) -> list[str]:
 
 
 def said_in_words(spec: Any) -> list[str]:
-    """Return sentences about the persons whom the files name: those who stated limits, agreed to thresholds, or signed."""
+    """Return sentences about people who are named in the configuration and the acceptance file: who stated limits, agreed
+    to thresholds, or signed.
+    """
     limits = [f"{column.name}: {column.bounds_by}" for column in spec.schema.columns if column.bounds_by]
     agreed = [f"{criterion.name}: {criterion.agreed.words}" for criterion in spec.criteria if criterion.agreed]
     sources = [f"Sources of the limits: {'; '.join(limits)}."] if limits else []
@@ -357,14 +362,14 @@ def accepts_untried(spec: Any) -> bool:
 ROWS_IN_WORDS = {
     "whole": "Rows: the number of rows in the file is published. The specification excludes no row.",
     "counted": "Rows: the number of rows in the file is published. The number that passes the rules is estimated with noise. "
-    "The release uses as many rows as the estimate minus {margin}, drawn at random.",
+    "The release uses as many rows as the estimate minus {margin:,}, drawn at random.",
     "stated": "Rows: the number of rows in the file is published. The number that passes the rules stays secret. The release "
-    "uses {stated} rows, drawn at random. If fewer rows pass, rows of a public pattern are added. The table becomes less "
+    "uses {stated:,} rows, drawn at random. If fewer rows pass, rows of a public pattern are added. The table becomes less "
     "accurate, but the guarantee stays the same.",
     "exact": "Rows: the number of rows that pass the rules is published exactly. People whose rows are excluded are not "
     f"protected: {NOT_COVERED}.",
 }
-"""Sentences on what is public about the number of rows, by `RowsRule.way`."""
+"""Sentences on what is published about the number of rows, by the way in which the release determines this number."""
 
 
 def rounds_in_words(law: StoppingLaw | None) -> str:
@@ -384,6 +389,7 @@ def _stated(charge: Charge) -> str:
 
 
 def _grow(tree: Tree, charge: Charge, because: str = "") -> None:
+    """Add a charge and its parts to a tree. `because` is the text in brackets, by default the explanation of the charge."""
     from rich.text import Text
 
     reason = f" Reason: {charge.reason}" if charge.reason else ""

@@ -1,3 +1,3 @@
-"""Run a release after its budget was reserved: check the private table, run rounds until an attempt is accepted, and return the
-result.
+"""Make one release: check that the private table can be read, try the configuration on made-up rows, read the private
+table, and run rounds until an attempt is accepted. `publish` charges the budget in between.
 """

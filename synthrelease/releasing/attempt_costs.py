@@ -85,7 +85,7 @@ def attempt_costs(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCo
 
 
 def finest(spec: ReleaseSpec) -> Layout:
-    """Return the layout of the transformation that has the largest number of cells."""
+    """Return the columns and bins of the transformation with the largest number of cells."""
     return max((transformation.layout for transformation in spec.space.transformations), key=lambda layout: layout.n_cells)
 
 
@@ -189,8 +189,8 @@ def machine_megabytes() -> int | None:
 
 
 def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
-    """Return the criteria that say little about the quality of a table if the file has `rows` rows. Each item contains a
-    criterion and the reason.
+    """Return the criteria that say little about the quality of a table if the file has `rows` rows, as pairs of the name of
+    the criterion and the reason. A reason of the type `NobodyPasses` says that no table can meet the criterion.
     """
     n = spec.scored_rows(rows)
     least = least_bounds(spec, n)

@@ -108,6 +108,7 @@ def has_row(file: Path, compressed: bool, needed: Sequence[str], policy: InputTa
 
 
 def _unpack(path: Path) -> None:
+    """Read a gzip file to its end. The library raises an error if the file is incomplete or damaged."""
     with gzip.open(path, "rb") as opened:
         while opened.read(2**20):
             pass
@@ -137,7 +138,7 @@ def _has_row(opened: IO[bytes], needed: list[str], policy: InputTable) -> bool |
 
 
 def _alone(line: str) -> Iterator[str]:
-    """Yield a single line. If the CSV reader requests a second line, raise an error."""
+    """Yield a single line. Raise `_GoesOn` if the CSV reader requests a second line."""
     yield line
     raise _GoesOn
 
@@ -212,6 +213,7 @@ def _check_files(source: Source, schema: Schema, policy: InputTable, needed: lis
 
 
 def _check_file(file: Path, schema: Schema, policy: InputTable, table: str | None, needed: list[str]) -> bool | None:
+    """Check one file. Return whether it has a row, or None if this is not known."""
     ending = file.suffix.lower()
     if ending in _PACKAGES:
         library("pyreadstat", "pyreadstat", f"files of {_PACKAGES[ending]}", "formats")
@@ -227,7 +229,9 @@ def _check_file(file: Path, schema: Schema, policy: InputTable, table: str | Non
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredTable:
-    """The declared properties of a table: its columns, their types in some formats, and whether it has a row."""
+    """What a table states about itself: the names of its columns, in some formats their types, and whether it has a row
+    (None if it does not say).
+    """
 
     names: list[str]
     types: Mapping[str, Any] = field(default_factory=dict)
@@ -236,6 +240,9 @@ class DeclaredTable:
 
 
 def _check_declared(declared: DeclaredTable, schema: Schema, needed: list[str]) -> bool | None:
+    """Check the names and the types of the columns of a table. Return whether the table has a row, or None if this is not
+    known.
+    """
     check_header(declared.names, needed)
     for name in needed:
         if name in declared.types:

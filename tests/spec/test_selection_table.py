@@ -68,7 +68,7 @@ def test_a_law_with_finitely_many_values_from_the_two_files_to_verify(tmp_path: 
     assert "a hidden number of rounds (1 with probability 0.2, 2 with probability 0.8" in told
     assert "Keep the number of rounds and the duration of the run secret" in told
     assert (
-        "share of accepted rounds: 30% (1 in 2), 83% (1 in 10), 98% (1 in 100)." in told
+        "The probability is 30% if 1 in 2 rounds is accepted, 83% if 1 in 10, 98% if 1 in 100." in told
     )  # 0.2 r + 0.8 r^2, r = 1/2, 9/10, 99/100
     result = release(spec, write_data(tmp_path))
     assert result is not None

@@ -60,7 +60,7 @@ def askable_in_words(spec: ReleaseSpec) -> str:
     """Return sentences on the questions that readers can ask of the published noisy tables."""
     tables, generator = measured_tables(spec), spec.space.generators[0]
     if not spec.publish_measurements:
-        other_family = f"use a family that measures tables, not {generator.family}"
+        other_family = f"choose a generator that measures tables, such as marginals ({generator.family} does not)"
         way = "set [selection] publish_measurements = true" if tables else other_family
         if getattr(generator, "pairs", None):
             way = 'remove pairs = "agreements" and set [selection] publish_measurements = true'

@@ -80,7 +80,7 @@ def test_what_readers_can_ask_is_counted_from_the_published_tables(tmp_path: Pat
     assert "no noisy table is published" in unpublished
     assert "publish_measurements = true" in unpublished
     chosen = askable_in_words(load_spec(write_config(tmp_path)))
-    assert "use a family that measures tables, not privbayes" in chosen
+    assert "choose a generator that measures tables, such as marginals (privbayes does not)" in chosen
     agreements = {old: new.replace('"face:year"', '"face:year"\npairs = "agreements"') for old, new in MEASURED.items()}
     agreements = {old: new.replace("\npublish_measurements = true", "") for old, new in agreements.items()}
     spec = load_spec(write_config(tmp_path, agreements))
