@@ -219,7 +219,8 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
         if margin >= room:
             yield NobodyPasses(
                 f"the threshold is {figure(threshold)}, and the margin of the joint test for this criterion is at least "
-                f"{figure(margin, 2)}. So not even a perfect table can pass. Choose a larger threshold or test_epsilon."
+                f"{figure(margin, 2)}. The threshold is only {figure(room, 2)} above the best possible value {figure(best)}. "
+                "So not even a perfect table can pass. Choose a larger threshold or test_epsilon."
             )
         elif margin >= room / 2:
             yield (
