@@ -188,9 +188,10 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
             n, times = len(texts.codes), np.bincount(texts.codes, minlength=len(texts.texts))
             first_rows = np.full(len(times), n)
             first_rows[texts.codes[::-1]] = np.arange(n)[::-1]
-            for code in np.argsort(first_rows)[: np.count_nonzero(times)].tolist():
-                columns[name][texts.texts[code]] += int(times[code])
-            if len(columns[name]) > MAX_TEXTS:
+            listed, counted, order = list(texts.texts), columns[name], np.argsort(first_rows)[: np.count_nonzero(times)]
+            for code, often in zip(order.tolist(), times[order].tolist(), strict=True):
+                counted[listed[code]] = counted.get(listed[code], 0) + often
+            if len(counted) > MAX_TEXTS:
                 raise InputError(f"column {name!r} has more than {MAX_TEXTS:,} different values. Leave the column out.")
         rows += len(batch[names[0]].codes)
     if not rows:
