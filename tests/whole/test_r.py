@@ -78,6 +78,19 @@ def test_a_question_that_was_measured_on_purpose_has_the_answer_of_the_command(r
                 assert line[name] == pytest.approx(getattr(term, name), rel=1e-5)
 
 
+def test_rows_are_read_from_the_file_that_the_release_names(rscript: str, tmp_path: Path) -> None:
+    """With synthetic_names, no file is called data.csv."""
+    release = load(write_measured_release(tmp_path, tmp_path / "release", MODELS))
+    document = json.loads((tmp_path / "release" / "release.json").read_text(encoding="utf-8"))
+    document["bundle"] = {**document.get("bundle", {}), "synthetic_names": True}
+    (tmp_path / "release" / "release.json").write_text(json.dumps(document), encoding="utf-8")
+    (tmp_path / "release" / "data.csv").rename(tmp_path / "release" / "synthetic-data.csv")
+    read = f"source('{PACKAGE / 'R' / 'release.R'}'); cat(nrow(as.data.frame(read_release('release'))))"
+    (tmp_path / "release" / "ask.html").unlink(missing_ok=True)
+    done = subprocess.run([rscript, "-e", read], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert int(done.stdout) == release.n_rows
+
+
 def test_the_package_passes_the_checks_of_r(rscript: str, tmp_path: Path) -> None:
     program = [shutil.which("R") or "R", "CMD"]
     subprocess.run([*program, "build", str(PACKAGE)], cwd=tmp_path, capture_output=True, check=True)

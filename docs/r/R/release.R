@@ -8,6 +8,7 @@ read_release <- function(folder) {
   document <- jsonlite::fromJSON(path("release.json"), simplifyVector = FALSE)
   release <- list(
     folder = folder, title = document$title, n_rows = document$n_rows, guarantee = document$guarantee,
+    rows = paste0(if (isTRUE(document$bundle$synthetic_names)) "synthetic-", "data.csv"),
     columns = setNames(document$schema, vapply(document$schema, function(column) column$name, "")),
     tables = if (file.exists(path("ask.html"))) read_page(path("ask.html"))
   )
@@ -22,7 +23,7 @@ print.synthrelease <- function(x, ...) {
 }
 
 as.data.frame.synthrelease <- function(x, row.names = NULL, optional = FALSE, ..., numbers = FALSE) {
-  rows <- read.csv(file.path(x$folder, "data.csv"), check.names = FALSE, colClasses = "character", encoding = "UTF-8")
+  rows <- read.csv(file.path(x$folder, x$rows), check.names = FALSE, colClasses = "character", encoding = "UTF-8")
   for (column in x$columns) {
     labels <- vapply(column$bins, function(bin) bin$label, "")
     of_bins <- lapply(column$bins, function(bin) bin$number)
