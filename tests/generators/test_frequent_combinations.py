@@ -73,5 +73,5 @@ def test_wide_tables_are_projected_and_too_many_choices_rejected() -> None:
     table = Counts.of(layout, list(np.minimum(generator.integers(0, 4, (2_000, 60)), 2).T))
     pairs = FrequentCombinations(columns=2, minimum_count=5)
     assert pairs.project(table, generator).total == 2_000
-    with pytest.raises(RejectedRound, match="choices"):
+    with pytest.raises(RejectedRound, match="at most 5,000 sets of columns"):
         pairs.model_copy(update={"columns": 3}).project(table, generator)

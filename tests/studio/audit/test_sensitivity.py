@@ -130,10 +130,12 @@ def test_the_first_table_is_shown_with_what_it_should_have_been(fault: str, monk
     assert enumerate_sweep(sweep, 1).first == ""
     wrong = {"bound": lambda found: {"bound": found.bound / 2}, "figure": lambda found: {"numerators": 3 * found.numerators}}
     monkeypatch.setattr(sensitivity, "exact_figures", lambda *given: replace(found := right(*given), **wrong[fault](found)))
+    synthetic, second = "for the synthetic table [0 0]", "second formula"
     assert enumerate_sweep(sweep, 1).first.startswith(
         {
-            "bound": "beside [0 0], [0 0] has the value 0 (0), [0 1] has the value 1 (1), the sensitivity is 1 (0.5)",
-            "figure": "beside [0 0], [0 0] has the value 0 (0), [0 1] has the value 1 (3)",
+            "bound": f"{synthetic}, [0 0] has the value 0 ({second}: 0), [0 1] has the value 1 ({second}: 1), "
+            f"the sensitivity is 1 ({second}: 0.5)",
+            "figure": f"{synthetic}, [0 0] has the value 0 ({second}: 0), [0 1] has the value 1 ({second}: 3)",
         }[fault]
     )
 

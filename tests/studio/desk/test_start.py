@@ -80,7 +80,7 @@ def test_the_command_is_the_one_that_the_fields_ask_for(tmp_path: Path) -> None:
     ("query", "words"),
     [
         ("?rows=500", "needs at least [0-9,]+ rows for this much noise, but --rows says that it has 500"),
-        ("?rows=14000&cap=much", "--cap, --delta"),
+        ("?rows=14000&cap=much", "--cap: expected a finite number"),
         ("?rows=14000&encoding=foo", "encoding: expected"),
         ("?rows=14000&unit=person", "--first-by"),
         ("?rows=14000&delta=0", "--delta 0"),
