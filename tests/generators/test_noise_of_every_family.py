@@ -155,9 +155,11 @@ def n_asked(case: LossCase) -> int:
 @each_family
 def test_a_fit_tells_no_more_than_it_charges(family: str) -> None:
     case = most_telling(family)
-    findings = [shown(case) for _ in range(3)]  # a network that is trained anew varies, and so do random cells
+    findings = [shown(case)]
+    while findings[-1].share <= 0.5 and len(findings) < 3:  # what a fit shows varies with its random draws
+        findings.append(shown(case))
     assert not any(finding.exceeded for finding in findings)
-    assert max(finding.share for finding in findings) > 0.5  # then half the noise tells more than the charge
+    assert findings[-1].share > 0.5  # then half the noise tells more than the charge
 
 
 @pytest.mark.slow
