@@ -664,8 +664,8 @@ def _bins(tables: PublishedTables, question: Question, parts: Sequence[Counted])
 
 def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: float, largest: float) -> float:
     """Return the design effect of a share: its variance if roots are drawn with all their members, divided by its variance if
-    the same number of members is drawn individually. Unequal weights count as a part of this effect. The result is at least 1
-    and at most `largest`.
+    the members are drawn individually and their weights do not depend on the answer. The result is at least 1 and at most
+    `largest`.
 
     Parameters
     ----------

@@ -108,7 +108,8 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
 
     Parameters
     ----------
-    rows : a lower bound on size . R. Below 1, the group may be empty; the result is then the largest number in `figure`.
+    rows : a lower bound on size . R. Below 1, the group may be empty; the result is then the largest number in `figure` of
+        a cell of the group.
     """
     largest = float(figure[size > 0].max())
     if rows < _ONE_ROW:

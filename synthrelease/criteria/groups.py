@@ -306,10 +306,9 @@ class ConditionalMedian(InGroups):
     of max(B - q n_g, A - (1 - q) n_g) / n. Of the n_g private rows of g, B lie more than `within` bins below the released
     quantile, and A lie more than `within` bins above it.
 
-    Let t be the bin of the (lower) q-quantile of group g in the candidate. Of the n_g private rows of g, B lie more than
-    `within` bins below t, and A lie more than `within` bins above t. The criterion value is at most 0 if and only if, for
-    every g and q, a q-quantile of the private rows lies in the bins t - within to t + within. If the criterion value is
-    positive, it is the number of excess rows on one side of the window, as a share of all rows.
+    Let t be the bin of the released quantile, the (lower) q-quantile of group g in the candidate. The window is the bins t -
+    within to t + within. The criterion value is at most 0 if and only if, for every g and q, a q-quantile of the private rows
+    lies in the window.
 
     Privacy
     -------

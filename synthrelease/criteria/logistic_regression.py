@@ -52,12 +52,11 @@ class LogisticRegression(Criterion):
     fitted probability, H the mean information, and m the number of released rows that have all the columns.
 
     y is 1 for the bins of `positive` and 0 otherwise. x is the vector of the features in standard units of the candidate S,
-    with an intercept. mu(x) is the probability from the logistic regression fitted on S, m is the number of rows of S that have
-    all the columns, and H = sum mu (1 - mu) x x' / m is the mean information of S. At the coefficients of S, the score of S is
-    0. The score of the private records times H^-1 is the first Newton step from these coefficients on the private records. This
-    step equals the difference of the two fits up to second order, and up to the difference between the matrices H of the two
-    tables. The marginal criteria bound this last difference. So one criterion value with little noise replaces a noisy private
-    fit.
+    with an intercept. mu(x) comes from the logistic regression fitted on S, and H = sum mu (1 - mu) x x' / m is the mean
+    information of S. At the coefficients of S, the score of S is 0. The score of the private records times H^-1 is the
+    first Newton step from these coefficients on the private records. This step equals the difference of the two fits up to
+    second order, and up to the difference between the matrices H of the two tables. The marginal criteria bound this last
+    difference. So one criterion value with little noise replaces a noisy private fit.
 
     The criterion value is in log odds per standard deviation of the feature. A value of 0.1 means that an odds ratio per
     standard deviation has a relative error of about a tenth. Standard errors would be a poor unit: they shrink with the number

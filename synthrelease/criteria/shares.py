@@ -184,12 +184,11 @@ class KolmogorovDistance(SharesInGroups):
     formula, the value is max over groups g and bins t of |a_gt - p_gt n_g| / m_g. Of the n_g private rows of a group, a_gt are
     at or below t. Of its m_g released rows, a share p_gt are at or below t.
 
-    Of the n_g private rows of group g (with a value of the column), a_gt lie in bin t or below. The candidate has m_g rows in
-    the group, of which a share p_gt lies in bin t or below. a_gt - p_gt n_g = n_g (cumulative share in the original - p_gt), so
-    the criterion value is the Kolmogorov distance of the two distributions within the group times n_g / m_g. Criterion value
-    and distance are equal if the size of the group is right. At a distance d, every quantile q of the original lies between the
-    quantiles q - d and q + d of the release, up to the width of a bin. The bins are the bins of the released table. With wide
-    bins, the distributions are compared at fewer points.
+    Only rows with a value of the column count. a_gt - p_gt n_g = n_g (cumulative share in the original - p_gt), so the
+    criterion value is the Kolmogorov distance of the two distributions within the group times n_g / m_g. Criterion value
+    and distance are equal if the size of the group is right. At a distance d, every quantile q of the original lies between
+    the quantiles q - d and q + d of the release, up to the width of a bin. The bins are the bins of the released table.
+    With wide bins, the distributions are compared at fewer points.
 
     Privacy
     -------
@@ -250,11 +249,9 @@ class DifferenceInProportions(SharesInGroups):
     In a formula, the value is max over groups g of |a_g - p_g n_g| / m_g. Of the n_g private rows of a group, a_g meet the
     condition. Of its m_g released rows, a share p_g meet the condition.
 
-    Of the n_g private rows of group g (with a value of the column), a_g meet the condition. The candidate has m_g rows in the
-    group, of which a share p_g meets the condition. a_g - p_g n_g = n_g (share in the original - p_g), so the criterion
-    value is the error of the share times n_g / m_g. The criterion value and the error are equal if the size of the group is
-    right. Then the difference of two groups' shares (a risk difference) has an error of at most the sum of their two
-    errors.
+    Only rows with a value of the column count. a_g - p_g n_g = n_g (share in the original - p_g), so the criterion value is the
+    error of the share times n_g / m_g. The criterion value and the error are equal if the size of the group is right. Then the
+    difference of two groups' shares (a risk difference) has an error of at most the sum of their two errors.
 
     Privacy
     -------

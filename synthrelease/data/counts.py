@@ -64,8 +64,8 @@ def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int]
 
 
 def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[int], cells: int) -> np.ndarray:
-    """Encode each row's combination of bins in the given columns as one integer. `cells` is the number of combinations, for
-    which the result has the smallest sufficient integer type.
+    """Encode each row's combination of bins in the given columns as one integer. `cells` is the number of combinations. The
+    result has a small integer type that can represent this number.
     """
     kind = np.min_scalar_type(cells) if cells < 2**32 else np.dtype(np.int64)  # a sum with unsigned 64 bits would be rounded
     codes = np.zeros(1, dtype=kind)

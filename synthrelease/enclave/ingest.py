@@ -100,7 +100,7 @@ class Fit:
         in ten has no fitting value. It also reports keys of members that no root has, and keys that are or may be written in
         two ways.
     fits : whether, in each column and for each reason (missing, outside, not a number or date), at most one row in ten has no
-        fitting value.
+        fitting value, and whether at most one key of members in ten has no root.
     """
 
     n_file: int

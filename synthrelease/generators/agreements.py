@@ -157,7 +157,7 @@ class NoisyAgreements:
 
     def strongest(self, sizes: Sequence[int], sets: Sequence[Columns], n: int) -> list[Columns]:
         """Return the pairs to add to a model with these column sets: pairs that clearly differ from independence in their
-        noisy counts, the strongest first, as long as no clique becomes too large.
+        noisy counts, the strongest first. A pair that would make a clique too large is skipped.
 
         Parameters
         ----------

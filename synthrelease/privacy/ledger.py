@@ -303,7 +303,8 @@ class Ledger:
 
         Raises
         ------
-        BudgetError : if the ledger already has a plan or another entry, or the plan exceeds a limit. Nothing was written.
+        BudgetError : if the ledger already has a plan or another entry, or if the plan gives a person no guarantee or exceeds a
+            limit. Nothing was written.
         LedgerError : if the ledger is unreliable, or the entry could not be confirmed on the disk.
         """
 

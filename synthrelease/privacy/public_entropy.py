@@ -1,8 +1,8 @@
 """Provide repeatable noise, or no noise, for public data only. These sources give no privacy protection.
 
-Rehearsals, simulations and dry runs on made-up rows use this module. In addition, the reader of public files uses it, and
-so does the optimiser of a model, after the measurements have their noise (tests/test_architecture.py). A release takes its
-noise from `privacy.noise`, and its noise cannot be reproduced.
+Only these parts of the program use the sources (tests/test_architecture.py): the studio, dry runs on made-up rows, the
+reader of public files, and the optimiser of a model. The optimiser draws rows of a model whose measurements already have
+their noise. A release takes its noise from `privacy.noise`, and its noise cannot be reproduced.
 """
 
 from __future__ import annotations

@@ -229,8 +229,8 @@ def _check_file(file: Path, schema: Schema, policy: InputTable, table: str | Non
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredTable:
-    """What a table states about itself: the names of its columns, in some formats their types, and whether it has a row
-    (None if it does not say).
+    """The facts that a table states about itself: the names of its columns, in some formats their types, and whether it has a
+    row (None if the table does not say).
     """
 
     names: list[str]

@@ -189,7 +189,7 @@ class Divisible:
 
     @property
     def power(self) -> int:
-        """Return the power p in: the variance of the noise of a part is proportional to budget^-p."""
+        """Return the power p. The variance of the noise of a part is proportional to budget^-p."""
         return 1 if self.gaussian else 2
 
     @property

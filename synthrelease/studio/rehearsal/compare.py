@@ -108,8 +108,8 @@ class BaselineFigures:
 
 
 def public_file(trials: Trials, index: int, comparison: CopyComparison, request: ComparisonRequest) -> ComparedFile:
-    """Return the public rows in the bins of configuration `index`, with what the other methods need besides: settings,
-    random numbers, and functions for risks and associations.
+    """Return the public rows in the bins of configuration `index`, with the settings, random numbers and functions for risks
+    and associations that the other methods need.
     """
     spec, configuration = trials.spec, trials.spec.space[index]
     transformation, table = configuration.transformation, merged(trials.counts, configuration)

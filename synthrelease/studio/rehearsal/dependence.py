@@ -278,7 +278,7 @@ class Purse:
 
 @dataclass(frozen=True, kw_only=True)
 class _Sharing:
-    """What is needed to compute the noise of tables that share a budget: the sum of their weights, and the sum of cells /
+    """Two sums from which the noise of tables that share a budget is computed: the sum of their weights, and the sum of cells /
     weight^p (`Purse._power`).
     """
 
