@@ -58,8 +58,8 @@ class NumberBins:
     ages: bool = False
 
     def texts(self, *, whole: bool, weight: bool) -> dict[str, list[str]]:
-        """Return the coarse bins under "coarse" and, if they differ, the fine bins under "fine", as a configuration writes
-        them.
+        """Return the bins in the notation of a configuration, such as "2-19": the coarse bins under "coarse" and, if they
+        differ, the fine bins under "fine".
 
         The first and the last bin end at the bounds, because a mean over an open bin is not estimable. The first bin of a
         weight is open, because representative values must be above 0: "<1" has the value 1, and "0" would have the value 0.
@@ -104,7 +104,8 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool, ages: bo
 
 
 def _is_cut(values: np.ndarray, counts: np.ndarray, inside: np.ndarray, outside: float) -> bool:
-    """Return whether whole numbers stop inside an outermost bin because a rule limits them, as the ages of adults begin at 18.
+    """Return whether a natural limit, such as a least age of 18, explains why whole numbers end inside their first or last
+    bin.
 
     Two conditions must hold. The outermost number has at least half as many rows as the mean number of the bin. And at least
     half of the bin would be beyond the outermost number.
@@ -120,9 +121,7 @@ def _is_cut(values: np.ndarray, counts: np.ndarray, inside: np.ndarray, outside:
 
 
 def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, ...]:
-    """Return limits around a frequent 0, so that the value 0 has a separate bin. The result is empty if 0 is rare or is the
-    largest value.
-    """
+    """Return the limits that give a frequent 0 a bin of its own. The result is empty if 0 is rare or is the largest value."""
     at = int(np.searchsorted(values, 0))
     if at + 1 >= len(values) or values[at] != 0 or counts[at] < OWN_ZERO * counts.sum():
         return ()
@@ -133,7 +132,7 @@ def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, .
 def _even(
     values: np.ndarray, counts: np.ndarray, whole: bool, fixed: Sequence[float], steps: Sequence[float]
 ) -> tuple[list[float], list[float]]:
-    """Return limits at multiples of a step, for coarse and for fine bins.
+    """Return possible limits between bins, at multiples of a round step: one list for coarse bins and one list for fine bins.
 
     If 0 is frequent, the positive values alone determine the step.
 
@@ -201,7 +200,7 @@ def _divisors(step: float, whole: bool) -> list[float]:
 
 
 def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed: Sequence[float]) -> tuple[float, ...]:
-    """Return the fixed limits, and every further limit with which each bin still has at least 1% of the rows."""
+    """Select limits between bins: all of `fixed`, and those of `limits` that create no bin with less than 1% of the rows."""
     chosen = list(fixed)
     for limit in sorted({_plain(limit) for limit in limits if values[0] < limit <= values[-1]} - set(fixed)):
         trial = sorted([*chosen, limit])
@@ -213,8 +212,8 @@ def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed
 
 
 def _groups(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> tuple[float, ...]:
-    """Return the two limits that divide the rows into three groups of about equal size: the smallest group is as large as
-    possible. If there are fewer than two limits, return them.
+    """Return the two limits that divide the rows into three groups of nearly equal size. If there are fewer than two
+    limits, return all of them.
     """
     pairs: list[tuple[float, ...]] = [*combinations(limits, 2)] or [tuple(limits)]
     return max(pairs, key=lambda pair: min(_shares(values, counts, pair)))
@@ -303,7 +302,7 @@ _SELDOM, _MOVED = 1000, 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class NumberFacts:
-    """Settings for criteria that use the numbers of a column.
+    """The numbers that criteria need about a numeric column, such as the value that represents each bin in a mean.
 
     Attributes
     ----------
@@ -323,7 +322,7 @@ class NumberFacts:
 def number_facts(
     values: np.ndarray, counts: np.ndarray, bins: Sequence[Sequence[IntervalBin]], bounds: Range, *, whole: bool, weight: bool
 ) -> NumberFacts:
-    """Return the settings for criteria with the numbers of a column, computed from its public rows.
+    """Compute from public rows what criteria need to know about a numeric column, such as the value that represents each bin.
 
     Parameters
     ----------
@@ -370,7 +369,8 @@ def far_value(values: np.ndarray, counts: np.ndarray) -> str:
 def bin_numbers(
     values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool
 ) -> dict[str, float]:
-    """Return the representative values of the bins, by label, for bins whose value differs from the default of the bin.
+    """Return the value that represents each bin in criteria, by the label of the bin. Bins that keep their default value
+    are omitted.
 
     The representative value is the rounded mean of the rows in the bin, limited to the bounds. It is the middle of the bin if
     the bin has no rows, or if the mean is less than a twentieth of a standard deviation away.
@@ -397,8 +397,8 @@ def _moments(values: np.ndarray, counts: np.ndarray) -> Range:
 
 
 def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool) -> float | None:
-    """Return a step that is finer than the step of the default grid, if rounding to the default grid would change the means of
-    the bins. Return None if the default grid is fine enough.
+    """Return the step to which values should be rounded, or None if the default step is fine enough. A finer step is chosen
+    if rounding to the default step would change the means of the bins.
 
     Rounding can change means, because halves of a step are rounded up, or because most values are near 0, as with amounts of
     money.
@@ -417,8 +417,7 @@ def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], b
 
 
 def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
-    """Return the range to which a criterion clips the values of a mean. The noise of the mean is proportional to the width of
-    this range.
+    """Return the range to which values are clipped before their noisy mean is computed. A narrower range needs less noise.
 
     The range is narrower than the bounds if clipping changes a value by at most a thousandth of the standard deviation on
     average. Otherwise the range is from bound to bound.
@@ -432,8 +431,8 @@ def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
 
 
 def _line_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
-    """Return the range to which a criterion clips the values of a regression. With extreme values, a regression would need
-    much more noise.
+    """Return the range to which values are clipped before a regression is fitted. Without clipping, a few extreme values
+    would require much more noise.
 
     The range leaves out 0.1% of the rows at each end. If a few rows are far away from the others, as with money, the range
     leaves out 1%.
@@ -443,7 +442,9 @@ def _line_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
 
 
 def _quantiles(values: np.ndarray, counts: np.ndarray, bounds: Range, share: float) -> Range:
-    """Return the range of all rows except a share at each end, rounded outward to at most a twentieth of its width."""
+    """Return the range of all rows except a given share at each end. Its ends are rounded outward by at most a twentieth of
+    its width.
+    """
     cumulated = np.cumsum(counts)
     rows = int(cumulated[-1])
     first, last = (int(np.searchsorted(cumulated, at, side="right")) for at in (share * rows, (1 - share) * rows))

@@ -39,7 +39,8 @@ _DOTTED = re.compile(r"(\d{1,3})\.[0-9A-Za-z.]+", re.ASCII)
 
 
 def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnDraft | None:
-    """Return the draft of a classification's codes by their first characters, or None.
+    """Draft a column of many codes in groups by their first characters, such as diagnoses by chapter. Return None if the
+    codes do not suit such groups.
 
     For example, the first characters state the chapter of a diagnosis (I21.4: I), the group of an occupation (2310: 23) or the
     county of a municipality. Most codes that the public file lacks belong to one of these groups, too.
@@ -65,7 +66,8 @@ def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnD
 
 
 def _beginning(texts: Collection[str]) -> int:
-    """Return the number of first characters that give the group of a code, or 0 if there are no groups, or more than 100.
+    """Return how many first characters of a code identify its group, such as 2 for occupations like 2310. Return 0 if there
+    are no groups, or more than 100.
 
     The first characters of a code are the letters before digits, the digits before a point, or the first two digits of at least
     four digits. If all codes have the same first two digits, more digits are used.
@@ -83,7 +85,7 @@ def _beginning(texts: Collection[str]) -> int:
 
 
 def _sums(texts: Mapping[str, int], name: Callable[[str], str]) -> Counter[str]:
-    """Return the number of rows of each group of strings. The function `name` returns the name of a string's group."""
+    """Add up the rows of strings by group. The function `name` returns the name of a string's group."""
     sums = Counter[str]()
     for text, times in texts.items():
         sums[name(text)] += times
@@ -173,7 +175,7 @@ def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, a
 
 
 def _in_rounded_steps(column: ColumnDraft) -> ColumnDraft | None:
-    """Return a column of whole numbers with an open class, such as 0, 1, ..., 89, 90+, in groups of 2, 5, 10, ... numbers.
+    """Merge a column of whole numbers with an open class, such as 0, 1, ..., 89, 90+, into groups of 2, 5, 10, ... numbers.
 
     There are about 20 groups at most. The result is None for other columns.
     """
@@ -212,8 +214,8 @@ def with_neighbours_joined(column: ColumnDraft, least_share: float) -> ColumnDra
 
 
 def with_levels_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
-    """Return a column whose categories belong to larger categories, such as industries to sectors, with rare categories
-    merged.
+    """Merge rare categories within the larger categories that contain them, such as rare industries within their sector,
+    and return the changed column.
 
     All rare categories of a larger category become one group, such as "other: services". A larger category with less than
     `least_share` of the rows becomes one group as a whole.
@@ -231,7 +233,9 @@ def with_levels_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
 
 
 def _in_groups(column: ColumnDraft, groups: Mapping[str, Sequence[str]]) -> ColumnDraft:
-    """Return the column with these groups; unchanged if each group has one category or there is only one group."""
+    """Return the column released in these groups of categories, or unchanged if the groups merge nothing or merge
+    everything.
+    """
     if not 2 <= len(groups) < len(column.codes):
         return column
     return replace(column, groups={label: tuple(texts) for label, texts in groups.items()})
@@ -242,7 +246,8 @@ _ZERO_FIRST = re.compile(r"0\d+", re.ASCII)
 
 
 def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str, ...]]]:
-    """Return the answers in one spelling each, and the other spellings of each answer.
+    """Merge spellings of the same answer, such as "Ja" and "JA ". Return the answers in one spelling each, and the other
+    spellings of each answer.
 
     Strings are the same answer if they differ only in capitals, spaces, hidden characters or accents ("Ja", "JA "). In a
     column of words for yes and no, words with the same meaning are the same answer ("TRUE", "yes", "1"). Codes that differ
@@ -328,7 +333,7 @@ def _several_answers(texts: Collection[str]) -> str:
 
 
 def _in_order(text: str) -> tuple[int, float, str]:
-    """Return a key that sorts numbers by size and places them before other strings."""
+    """Return a sort key that places numbers first, by size, and other strings after them."""
     return (0, float(text), text) if NUMBER.fullmatch(text) and math.isfinite(float(text)) else (1, 0.0, text)
 
 
@@ -428,7 +433,9 @@ def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
 
 
 def _of_lists(words: Mapping[str, str], lists: Sequence[Mapping[str, int]]) -> Ranks | None:
-    """Return the rank of each string in the first list that contains all strings, or None if no list contains all of them."""
+    """Return the rank of each string in the first list, such as a list of months, that contains all strings. Return None if
+    no list does.
+    """
     ranks = next((ranks for ranks in lists if all(word in ranks for word in words.values())), None)
     return ranks and {text: ranks[word] for text, word in words.items()}
 

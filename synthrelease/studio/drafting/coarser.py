@@ -27,7 +27,7 @@ _RARE = "rare codes with a label are in"
 
 @dataclass(frozen=True, kw_only=True)
 class Floor:
-    """The smallest number of rows of a bin in a draft with coarser bins.
+    """The minimum size of a bin, such as 5% of the rows, in a draft whose smaller bins are merged.
 
     Attributes
     ----------
@@ -71,7 +71,8 @@ def coarser(columns: Sequence[ColumnDraft], table: Counts) -> tuple[ColumnDraft,
 
 
 def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> tuple[ColumnDraft, ...]:
-    """Return the columns, with bins merged so that each has at least the smallest share of the rows.
+    """Return the columns with small bins merged, so that each bin has at least the minimum share of the rows. Columns with
+    few bins are unchanged.
 
     Parameters
     ----------
@@ -97,7 +98,8 @@ or 20 years, so that the young have their own bins.
 
 
 def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float, adult: float = -math.inf) -> tuple[float, ...]:
-    """Return the limits between bins that each have at least this share of the rows.
+    """Choose limits so that each bin has at least this share of the rows. For ages, a limit that separates the young is
+    kept too.
 
     If no limit divides the rows in this way, the limit that is nearest to the median is returned.
 
@@ -116,7 +118,7 @@ def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float, adu
 
 
 def _at_least(limits: Sequence[float], shares: np.ndarray, least_share: float) -> tuple[float, ...]:
-    """Return the limits between bins that each have at least this share of the rows."""
+    """Drop limits between bins, from the lowest on, until each remaining bin has at least this share of the rows."""
     chosen, held = list[float](), 0.0
     below = np.cumsum(shares)
     for limit, share, reached in zip(limits, shares, below, strict=False):
@@ -159,7 +161,8 @@ def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraf
 
 
 def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -> ColumnDraft:
-    """Return a column of numbers in wider bins, with the representative values of these bins.
+    """Return a column of numbers with wider bins, which keep only some of the old limits, and with the values that
+    represent them in criteria.
 
     Parameters
     ----------
@@ -182,8 +185,8 @@ def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -
 def _mean(
     interval: IntervalBin, old: Sequence[IntervalBin], means: np.ndarray, rows: np.ndarray, numbers_of: Mapping[str, float]
 ) -> float:
-    """Return the representative value of a bin that consists of several old bins: the mean of the representative values of the
-    old bins, weighted by their rows.
+    """Return the value that represents a merged bin in criteria: the mean of the values of its old bins, weighted by their
+    rows.
     """
     inside = np.array([interval.lower <= part.lower and part.upper <= interval.upper for part in old])
     if interval.label in numbers_of or not rows[: len(old)][inside].sum():
@@ -192,12 +195,12 @@ def _mean(
 
 
 def least_floor(table: Counts) -> Floor:
-    """Return the smallest bin of any draft: a bin has at least ten public rows, if bins can be merged."""
+    """Return the minimum size of bins in every draft: ten public rows, as far as bins can be merged."""
     return Floor(share=LEAST_ROWS / table.total, most=2, least=f"at least {LEAST_ROWS} rows")
 
 
 def wider_bin_of_each(wider: tuple[ColumnDraft, Binning], narrower: tuple[ColumnDraft, Binning]) -> np.ndarray:
-    """Return the (n_narrow,) indices of the wider bins that contain the narrower bins of a column.
+    """Return, for each narrower bin of a column, the index of the wider bin that contains it, as a (n_narrow,) array.
 
     A narrower bin of several categories belongs to the wider bin of its first category.
     """
@@ -212,7 +215,7 @@ def wider_bin_of_each(wider: tuple[ColumnDraft, Binning], narrower: tuple[Column
 
 
 def are_inside(wider: tuple[ColumnDraft, Binning], narrower: tuple[ColumnDraft, Binning]) -> bool:
-    """Return whether each narrower bin of a column lies in one wider bin."""
+    """Return whether each bin of a column in one draft lies inside a single, wider bin of the column in another draft."""
     if narrower[1].lower:
         return {*wider[1].lower} <= {*narrower[1].lower}
     new, old = (_label_of_each(column) for column, _ in (wider, narrower))
@@ -220,7 +223,7 @@ def are_inside(wider: tuple[ColumnDraft, Binning], narrower: tuple[ColumnDraft, 
 
 
 def _label_of_each(column: ColumnDraft) -> dict[str, str]:
-    """Return the label of the bin in which each category is released."""
+    """Return, for each category of a column, the label of the bin to which it belongs in the release."""
     labels = {text: code.label for text, code in column.codes.items()}
     if column.common:
         labels = {text: label if text in column.common else OTHERS for text, label in labels.items()}
@@ -233,7 +236,7 @@ _NEXT = 0.7  # The ratio of the numbers of columns in two successive trials
 
 
 def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair], important: Sequence[str] = ()) -> list[ColumnDraft]:
-    """Return the columns in the order in which a smaller draft keeps them.
+    """Order columns by priority. A draft that cannot keep all columns keeps the first of them.
 
     Columns that the steward called important come first, then a design weight, without which nothing can be estimated. The
     columns of associated pairs are next, beginning with the strongest association. The other columns are last, beginning with
@@ -248,7 +251,7 @@ def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair], important: S
 
 
 def sizes(n_columns: int, errors: float) -> Iterator[int]:
-    """Yield the numbers of columns to try, in decreasing order from `n_columns` to 2.
+    """Yield the numbers of columns to try in smaller and smaller drafts, from `n_columns` down to 2.
 
     Each number is 70% of the number before. The second number is smaller if the errors are large, because errors grow with the
     square of the number of columns.
@@ -269,7 +272,8 @@ def sizes(n_columns: int, errors: float) -> Iterator[int]:
 def fewer(
     columns: Sequence[ColumnDraft], order: Sequence[ColumnDraft], size: int
 ) -> tuple[tuple[ColumnDraft, ...], list[LeftOut]]:
-    """Return the columns that a smaller draft keeps, in the order of the file, and the other columns with the reason.
+    """Keep the first `size` columns of an order of preference. Return them in the order of the file, and the other columns
+    with the reason for leaving them out.
 
     Parameters
     ----------
@@ -286,5 +290,5 @@ def fewer(
 
 
 def what_stays(size: int, columns: int, how: str) -> str:
-    """Return a phrase that says what a smaller draft contains: some of the columns, chosen as `how` states, or coarser bins."""
+    """Return a phrase about the contents of a smaller draft, such as "12 of the 40 columns" or "coarser bins"."""
     return f"{size} of the {columns} columns{how}" if size < columns else "coarser bins"

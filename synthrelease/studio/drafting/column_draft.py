@@ -69,8 +69,8 @@ def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, 
 
 
 def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
-    """Return the negative codes of a column, such as -1 for "never". The column must also have at least ten different other
-    numbers, none of them negative.
+    """Return the codes among the negative numbers of a column, such as -1 for "never". At least ten different other numbers
+    must occur, none of them negative.
 
     There are at most three such codes, all from -1 to -9. Negative numbers may also be the lower end of a quantity. So one of
     these conditions must hold: the codebook labels all codes; -1 is not among them; 0 does not occur; there is one code beside
@@ -121,7 +121,9 @@ def _last_codes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozen
 
 
 def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: Sequence[str]) -> frozenset[str]:
-    """Return codes such as 99 or 999 that are far from the other numbers of the column."""
+    """Return codes such as 99 or 999 that probably mean a missing answer, because they are far from the other numbers of
+    the column.
+    """
     values = {text: float(text) for text in texts if NUMBER.fullmatch(text) and text not in entry.missing}
     suspects = {text for text in unnamed if text in values and _NINES.fullmatch(text) and texts[text] > 1}
     values_of_others = [value for text, value in values.items() if text not in suspects]
@@ -230,7 +232,9 @@ class ColumnDraft:
 
     @classmethod
     def of(cls, answers: Answers, **settings: Any) -> ColumnDraft:
-        """Return a draft with these settings, and with the description and the missing values of the column."""
+        """Return a column's draft with these settings. The description and the missing values are taken from the column of
+        the file.
+        """
         return cls(
             source=answers.source,
             description=answers.entry.description,
@@ -246,7 +250,7 @@ class ColumnDraft:
         return self.part is not None or self.minus is not None
 
     def asking(self, *questions: str) -> ColumnDraft:
-        """Return the column with further questions to the steward; empty questions are ignored."""
+        """Return the column with further questions to the data steward. Empty questions are ignored."""
         return replace(self, doubt="; ".join(filter(None, [self.doubt, *questions])))
 
     @property
@@ -263,7 +267,9 @@ class ColumnDraft:
 
     @property
     def numbers_of_bins(self) -> dict[str, float]:
-        """The representative value of each coarse bin whose value differs from its default, by the label of the bin."""
+        """The value that represents each coarse bin in criteria, by the label of the bin. Bins that keep their default
+        value are omitted.
+        """
         labels = [interval.label for interval in parse_bins(self.texts_of_bins, whole_numbers=self.is_whole)]
         return {label: self.facts.numbers[label] for label in labels if label in self.facts.numbers} if self.facts else {}
 
@@ -281,14 +287,16 @@ class ColumnDraft:
 
     @property
     def alternative(self) -> str:
-        """The name of the alternative that is released."""
+        """The name of the binning that the release uses, such as "coarse" for numbers or "categories"."""
         if self.bins or self.groups:
             return "coarse"
         return "common" if self.common else "codes" if self.kind == "code" else "categories"
 
     @property
     def keeps_missing(self) -> bool:
-        """Whether missing values have a bin. Excluding more than a few rows with missing values would bias other columns."""
+        """Whether missing values have a bin of their own. Otherwise their rows are excluded, which would bias other columns
+        if there were more than a few such rows.
+        """
         return self.missing_bin or (self.missing_rows > KEEP_MISSING and not self.weight)  # a row needs a weight
 
 
@@ -344,7 +352,7 @@ class Answers:
 
     @classmethod
     def of(cls, source: str, texts: Mapping[str, int], empty: int, entry: CodebookEntry) -> Answers:
-        """Return the answers of a column, with missing answers recognised.
+        """Return the answers of a column, after a search for strings such as "unknown" or 999 that mean a missing answer.
 
         Parameters
         ----------
@@ -358,7 +366,7 @@ class Answers:
         return replace(answers, missing_values=(*answers.missing_values, *unseen))
 
     def without(self, missing: Collection[str]) -> Answers:
-        """Return the answers, with these further strings treated as missing."""
+        """Return these answers with further strings treated as missing."""
         return replace(
             self,
             texts={text: times for text, times in self.texts.items() if text not in missing},
@@ -407,7 +415,8 @@ def plain_label(text: str) -> str:
 
 
 def plain_name(source: str, used_names: Collection[str]) -> str:
-    """Return a unique name of ASCII letters, digits and underscores for a column, as rules and TOML keys need it.
+    """Return a unique name for a column of the file, with the ASCII letters, digits and underscores that rules and TOML
+    keys allow.
 
     Parameters
     ----------
@@ -445,7 +454,7 @@ ORDER_BY_IMPORTANT = (
 
 @dataclass(frozen=True, kw_only=True)
 class AskedFor:
-    """The columns of the file that a user requests, by their names in the file.
+    """The columns that a user selects with the option --only or excludes with --leave-out, by their names in the file.
 
     Attributes
     ----------
@@ -457,7 +466,8 @@ class AskedFor:
     leave_out: tuple[str, ...] = ()
 
     def of(self, names: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
-        """Return the names of the columns to read, in the order of the file, and the columns that are left out.
+        """Apply the user's selection to a file. Return the names of the columns to read, in the order of the file, and the
+        columns that are left out.
 
         Raises
         ------
@@ -489,7 +499,8 @@ def chosen_columns(
     important: Collection[str] = (),
     most: int = MOST_COLUMNS,
 ) -> tuple[list[ColumnDraft], list[LeftOut]]:
-    """Return at most `most` drafted columns, in the order of the file, and the other columns with the reason.
+    """Select at most `most` columns for a draft, preferably with strong associations. Return them in the order of the file,
+    and the other columns with the reason for leaving them out.
 
     A release should preserve the associations of its columns, above all the associations with important columns. So columns
     with strong associations are preferred. A column without associations can have a release of its own. A column that is
@@ -522,7 +533,7 @@ def chosen_columns(
 def _ties(
     sources: list[str], columns: Sequence[ColumnDraft], parts: Iterable[Mapping[str, Texts]], n: int, important: Collection[str]
 ) -> list[list[float]]:
-    """Return two numbers for each column of the file, by which the columns are sorted: the smallest number comes first.
+    """Return two sort values for each column of the file. Columns with strong associations have small values and come first.
 
     The first number is the column's strongest association with an important column, or 0 if no association is strong. The
     second number is the mean association with its most associated columns. Both are multiplied by minus the share of rows with
@@ -543,8 +554,8 @@ def _ties(
 
 
 def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: bool) -> np.ndarray:
-    """Return the (n_rows,) group of each row by its value in one column, or -1 for a row without a value. Columns are compared
-    by these groups.
+    """Divide the rows into at most nine groups by their value in one column, so that any two columns can be compared.
+    Return the (n_rows,) groups, with -1 for a row without a value.
 
     Numbers are divided at their quantiles into eight groups. Each frequent string is a group, and all other strings share one
     group.
@@ -609,7 +620,9 @@ _OF_TOP = 0.35
 
 
 def left_out_as_key(answers: Answers) -> LeftOut | None:
-    """Return the reason for leaving a column out as a key or as free text, or None for any other column."""
+    """Return why a column of keys (values that identify persons, events or places) or of free text is left out. Return None
+    for any other column.
+    """
     named = PARTS["key"].search(answers.source) or PARTS["identity"].search(answers.source)
     none = missing_keys(answers.texts) if named else ()
     left_out = _as_key(replace(answers, texts={text: times for text, times in answers.texts.items() if text not in none}))
@@ -644,8 +657,8 @@ _CLASSIFIED = re.compile(r"[A-Z]\d{2}([.-]?[0-9A-Z]{1,2})?|[A-Z]\d{2}[A-Z]{1,2}\
 
 
 def _are_classified(answers: Answers) -> bool:
-    """Return whether nearly all strings are codes of a classification, many of which share their first characters. The name
-    must not suggest a key.
+    """Return whether nearly all strings look like codes of a classification, such as I21.4, and many share their first
+    characters. The result is false if the name of the column suggests a key.
     """
     n_written = sum(bool(_CLASSIFIED.fullmatch(text.upper())) for text in answers.texts)
     beginnings, n = len({text[:3] for text in answers.texts}), len(answers.texts)
@@ -658,7 +671,9 @@ def _are_words(texts: Collection[str]) -> bool:
 
 
 def _key(answers: Answers, why: str) -> LeftOut:
-    """Return the entry for a key that is left out. Its reason states how many rows have a unique value or share a value."""
+    """Return a key as a column that is left out, with a reason that states how many rows have a unique value or share a
+    value.
+    """
     times, largest = answers.texts.values(), max(answers.texts.values())
     own_share = sum(often == 1 for often in times) / answers.rows
     because = f"nearly every row has a different value: {why}"
@@ -672,8 +687,8 @@ def _key(answers: Answers, why: str) -> LeftOut:
 
 
 def of_many_texts(answers: Answers) -> LeftOut:
-    """Return the reason for leaving out a column with too many different strings. If these strings are about equally frequent,
-    the column may be a key.
+    """Return the reason for leaving out a column with too many different strings. If the strings are codes of about equal
+    frequency, the reason adds that they may be a key.
     """
     times, n = np.array([*answers.texts.values()]), len(answers.texts)
     because = f"it has {n:,} different texts, and most texts are rare (group the texts first)"
@@ -703,7 +718,8 @@ def missing_keys(times: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _differ_by_design(answers: Answers) -> bool:
-    """Return whether numbers of which no two are equal were assigned to the rows, as serial numbers are.
+    """Return whether numbers that are all different were assigned to the rows, as serial numbers are, and do not differ by
+    chance.
 
     This is assumed if chance would give at least ten pairs of equal numbers, or if all have the same number of digits, nine or
     more.
@@ -714,8 +730,8 @@ def _differ_by_design(answers: Answers) -> bool:
 
 
 def _number_of_something(answers: Answers) -> str:
-    """Return the evidence that whole numbers are a key, as a clause, or an empty string if the numbers may be a quantity or
-    codes.
+    """Return the evidence that whole numbers are a key, such as "fewer numbers in the range are missing than chance
+    explains". The result is empty if the numbers may be a quantity or codes.
 
     A quantity has about the same density in neighbouring parts of its range. This density determines the expected number of
     different values. Serial numbers have more different values, because hardly any number is missing. Numbers of persons who
@@ -765,20 +781,22 @@ def _by_chance(values: np.ndarray, times: np.ndarray) -> tuple[float, float]:
 
 
 def _fill_a_range(values: np.ndarray, times: np.ndarray, digits: int) -> bool:
-    """Return whether numbers of five digits or more fill most of their range, with about equally many rows in both halves."""
+    """Return whether numbers of five digits or more look like serial numbers: most numbers in their range occur, with about
+    equally many rows in both halves of the range.
+    """
     low, high = values[0], values[-1]
     lower_half = times[values <= (low + high) / 2].sum() / times.sum()
     return bool(digits >= 5 and len(values) / (high - low + 1) > 0.5 and 0.35 < lower_half < 0.65)
 
 
 def _is_even(times: np.ndarray) -> bool:
-    """Return whether the most frequent 5% of the values have at most 35% of the rows."""
+    """Return whether values are about equally frequent: the most frequent 5% of them have at most 35% of the rows."""
     top = max(1, round(_TOP * len(times)))
     return bool(np.sort(times)[-top:].sum() <= _OF_TOP * times.sum())
 
 
 def _ends_evenly(values: np.ndarray, times: np.ndarray) -> bool:
-    """Return whether no last digit has 20% or more of the rows or of the values, as in rounded numbers."""
+    """Return whether numbers seem not to be rounded: no last digit has 20% or more of the rows or of the values."""
     digits = (values % 10).astype(np.int64)
     return bool(all(np.bincount(digits, weights=rows, minlength=10).max() < 0.2 * rows.sum() for rows in (times, times > 0)))
 
@@ -799,7 +817,9 @@ def _mark_of_something(answers: Answers) -> str:
 
 
 def _shape(text: str) -> str:
-    """Return the pattern of a string. The pattern has 9 for each digit and A for each run of letters. Other characters stay."""
+    """Return the pattern of a string, such as "A-999" for "AB-123": 9 for each digit, A for each run of letters, other
+    characters unchanged.
+    """
     kinds = ("9" if letter.isdigit() else "A" if letter.isalpha() else letter for letter in text)
     return "".join(letter if letter == "A" else letter * len(list(run)) for letter, run in groupby(kinds))
 
@@ -820,7 +840,8 @@ SOME = 1_000
 
 
 def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftOut]:
-    """Return, by name, the columns to leave out because their bins and the bins of another column determine each other.
+    """Find columns that repeat the information of another column, because each bin of one occurs with a single bin of the
+    other. Return the columns to leave out, by name.
 
     With both columns, noisy tables would allow contradictory rows, such as a stay of 3 days from Monday to Tuesday. Of two
     columns, the one computed from a date or from the first characters of a code is left out, otherwise the later one. Dummy
@@ -855,5 +876,5 @@ def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftO
 
 
 def _used(digits: np.ndarray) -> int:
-    """Return the number of different bins that have rows."""
+    """Return the number of different bins that occur in the rows."""
     return int(np.count_nonzero(np.bincount(digits)))

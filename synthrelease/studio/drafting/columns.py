@@ -134,13 +134,15 @@ def _step(values: np.ndarray) -> int:
 
 
 def _filled(values: np.ndarray, step: int | None = None) -> float:
-    """Return the share of the numbers between the first and the last value, in steps of their common divisor, that occur."""
+    """Return how completely values fill their range: the share of its numbers that occur, counted in steps of their common
+    divisor.
+    """
     return float(len(values) / ((values[-1] - values[0]) / (step or _step(values)) + 1))
 
 
 def _are_rounded(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Return whether most rows have a multiple of 5, 10, 50, ..., and such a number is more than twice as frequent as another
-    number.
+    """Return whether most rows have a round number (a multiple of 5, 10, 50, ...), and a round number is on average more
+    than twice as frequent as another number.
 
     The result is False for codes that are assigned in tens: numbers between the tens are about as frequent.
     """
@@ -184,8 +186,8 @@ def _points(figure: float, steps: Sequence[tuple[float, float]]) -> float:
 
 
 def _evidence(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Iterable[tuple[float, str]]:
-    """Yield all evidence whether numbers are codes, as points with a reason. Points above 0 speak for codes, points below 0
-    for a quantity.
+    """Yield the signs that numbers are codes or a quantity, each as points with a reason. Points above 0 speak for codes,
+    points below 0 for a quantity.
     """
     # the distance of an airport has gaps and tells the airport, as a code does
     if order.tells and len(values) > _FEW and _named_a_quantity(answers) and not PARTS["named"].search(answers.source):
@@ -201,7 +203,7 @@ def _evidence(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Ord
 def _of_numbers(
     answers: Answers, values: np.ndarray, rows: np.ndarray, *, of_groups: bool = False
 ) -> Iterable[tuple[float, str]]:
-    """Return the points and reasons from the name, form and frequencies of the numbers.
+    """Return the signs of codes or of a quantity in the name, form and frequencies of numbers, each as points with a reason.
 
     Points above 0 speak for codes, points below 0 for a quantity.
 
@@ -259,7 +261,9 @@ Evidence = tuple[object, float, str]
 
 
 def _named_a_quantity(answers: Answers) -> bool:
-    """Return whether the name of the column names a quantity. A name such as age_code does not, because it names codes, too."""
+    """Return whether the name of a column suggests a quantity, such as age. A name such as age_code does not, because it
+    also suggests codes.
+    """
     name = words_in(answers.source)
     return bool(NAMES["quantity"].search(name) and not NAMES["classification"].search(name))
 
@@ -268,8 +272,9 @@ _MANY_VALUES = 150  # Few classifications have more than this number of differen
 
 
 def _thin_out(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Return whether most numbers below the median occur and numbers above the median have larger gaps, as in amounts of
-    money."""
+    """Return whether most numbers below the median occur, but larger gaps separate the numbers above it, as in amounts of
+    money.
+    """
     cumulated = np.cumsum(rows) / rows.sum()
     middle = values[np.searchsorted(cumulated, 0.5)]
     below, above = (values <= middle).sum() / (middle - values[0] + 1), (values > middle).sum() / (values[-1] - middle)
@@ -277,8 +282,8 @@ def _thin_out(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _are_bell_shaped(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Return whether the tenths of the range have fewer rows towards both ends of the range. Test scores have this form, and
-    codes do not.
+    """Return whether rows become rarer towards both ends of the range, as in test scores but not in codes. Tenths of the
+    range are compared.
     """
     tenths = np.histogram(values, bins=10, weights=rows)[0]
     mode = int(np.argmax(tenths))
@@ -287,7 +292,8 @@ def _are_bell_shaped(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _of_others(order: Order, n_values: int) -> Iterable[tuple[float, str]]:
-    """Yield the points and reasons from other columns. Points above 0 speak for codes, points below 0 for a quantity.
+    """Yield what other columns show about whether numbers are codes, as points with a reason. Points above 0 speak for
+    codes, points below 0 for a quantity.
 
     If neighbouring numbers are similar in other columns, the numbers are probably a quantity. This counts half if the column
     has few different numbers, because they may be codes for the steps of a scale. If each of many numbers occurs with one value
@@ -371,7 +377,7 @@ _DESIGN = {
 
 
 def draft_column(answers: Answers, used_names: Collection[str], order: Order) -> ColumnDraft | LeftOut:
-    """Return the draft of a column without dates, or the reason why the column is left out.
+    """Draft a column that does not hold dates, or return the reason why it is left out.
 
     Parameters
     ----------
@@ -393,7 +399,7 @@ def draft_column(answers: Answers, used_names: Collection[str], order: Order) ->
 
 
 def _design(answers: Answers) -> LeftOut | None:
-    """Return the reason for leaving out a column of strata or clusters of a sample.
+    """Return the reason for leaving out a column that looks like the strata or clusters of a sample.
 
     The result is None for other columns, and for columns whose kind the codebook states.
     """
@@ -413,8 +419,8 @@ def _draft_again(answers: Answers, kind: str, how: str = "draft again with a cod
 
 
 def _untidy(answers: Answers) -> str:
-    """Return the reason why the spelling of a column's strings prevents a draft of the column, or an empty string if there is
-    no reason.
+    """Return why strings must be cleaned before their column can be drafted, such as "its texts are times of day", or an
+    empty string if there is no reason.
     """
     texts = answers.texts
     if not any(map(str.isprintable, texts)):
@@ -463,7 +469,8 @@ def _numeric(answers: Answers, used_names: Collection[str], order: Order) -> Col
 
 
 def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind) -> ColumnDraft | LeftOut:
-    """Return the column with questions about its kind, and about negative codes that the draft treats as missing.
+    """Add questions to a drafted column: whether it holds numbers or codes, if this is doubtful, and whether its negative
+    codes mean a missing answer.
 
     If the kind is doubtful, the question states the reasons, what would be different with the other kind, and how to choose
     it.
@@ -488,12 +495,13 @@ def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind)
 
 
 def with_kind_doubt(column: ColumnDraft) -> ColumnDraft:
-    """Return the column with the question whether it holds numbers or codes added to its other questions."""
+    """Add the question whether a column holds numbers or codes to its other questions."""
     return replace(column.asking(column.kind_doubt), kind_doubt="")
 
 
 def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
-    """Return the columns with a question for at most three in ten columns, so that the steward reads the questions.
+    """Ask questions about at most three in ten columns, so that the data steward reads them. Return all columns; the other
+    questions become remarks.
 
     Questions remain for the columns with the most bins or codes. Questions about numbers or codes are dropped before other
     questions. A question that is not asked becomes part of the column's remark.
@@ -514,7 +522,9 @@ def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
 
 
 def without_role(column: ColumnDraft) -> ColumnDraft:
-    """Return a column that looks like a design weight as an ordinary column of numbers, with a remark."""
+    """Return a column that may be a design weight as an ordinary column of numbers, with a remark that says how to make it
+    a weight.
+    """
     remark = column.remark.removeprefix(_AS_WEIGHT)
     return replace(column, weight=False, remark=f'{remark}; drafted as a number; for a design weight set role = "weight"')
 
@@ -549,8 +559,8 @@ def _said_to_be_weight(answers: Answers) -> bool:
 
 
 def with_one_weight(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]) -> tuple[list[ColumnDraft], list[LeftOut]]:
-    """Return the columns without further design weights, because [design] accepts only one design weight. Replicate weights are
-    left out, too.
+    """Keep one design weight and leave out all others, including replicate weights, because [design] accepts only one.
+    Return the remaining columns, and the columns left out.
 
     The first weight stays. If a file has weights of persons and of households or firms, the weight of persons stays, because
     most rows are persons.
@@ -572,7 +582,9 @@ def with_one_weight(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut])
 
 
 def _is_coded_weight(column: ColumnDraft) -> bool:
-    """Return whether codes may be weights, such as 1, 4 and 10: they have no labels, and their numbers have gaps."""
+    """Return whether a column of codes may hold weights instead: its codes are numbers with gaps, such as 1, 4 and 10, and
+    have no labels.
+    """
     name, codes = words_in(column.source), column.codes
     numbers = sorted(int(text) for text, code in codes.items() if text.isdecimal() and code.label == text)
     if len(numbers) < max(3, len(codes)) or NAMES["group"].search(name) or PARTS["body"].search(name):
@@ -585,7 +597,8 @@ _NEAR_1, _AT_1 = 0.02, 0.002
 
 
 def _like_a_weight(answers: Answers) -> str:
-    """Return why the numbers of a column look like design weights, whatever its name, or an empty string if they do not.
+    """Return the evidence that numbers are design weights, such as "its mean is 1", whatever the name of their column. The
+    result is empty if there is no evidence.
 
     A design weight is recognised by a mean of 1, or by repeated fractions that add up to a whole number, the size of a
     population.
@@ -693,8 +706,8 @@ def numbers(
 
 
 def _near_codes(answers: Answers, largest: float) -> str:
-    """Return a question about codes of missing answers that are just above the largest number, or an empty string if there are
-    no such codes.
+    """Return the question whether codes just above the largest number, such as 98 and 99, really mean a missing answer. The
+    result is empty if there are no such codes.
     """
     codes = [text for text in answers.missing_values if NUMBER.fullmatch(text) and text not in answers.entry.missing]
     near = sorted(code for code in codes if largest < float(code) < 1.2 * largest)
@@ -756,7 +769,7 @@ class DateColumn:
 
     @property
     def median(self) -> float:
-        """The median of the dates, as an ordinal."""
+        """The median of the dates, as a day number (1 for 1 January of year 1)."""
         return float(np.median(self.days[self.known]))
 
 
@@ -790,8 +803,8 @@ def _format(form: str) -> DateFormat:
 
 
 def _parsed(text: str, form: str) -> date | None:
-    """Return the date of a string in a format, as a release reads the string. The result is None if the string is no date
-    between 1850 and 2100.
+    """Parse a string as a date in the given format, as a release does. Return None if the string is no date between 1850
+    and 2100.
     """
     day = _format(form).read(text)
     return day if day is not None and day.year in _YEARS else None
@@ -843,7 +856,8 @@ def _without_fillers(answers: Answers) -> Answers:
 
 
 def _unclear_dates(answers: Answers) -> list[LeftOut]:
-    """Return a column of dates whose formats are unclear as left out, with the reason, or an empty list for every other column.
+    """Return a column of dates in unclear formats as a column that is left out, with the reason. Return an empty list for
+    every other column.
 
     For example, spreadsheets store dates as days since 1900 (43831), and programs write 1 February 2020 as 1022020.
     """
@@ -863,7 +877,8 @@ def _unclear_dates(answers: Answers) -> list[LeftOut]:
 
 
 def draft_dates(dates: Sequence[DateColumn], used_names: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:
-    """Return, for each column of dates by name, its drafted columns, or the reason why it is left out.
+    """Draft columns of dates, for example as year and month or as an age. Return, for each of them by name, its drafted
+    columns or the reason why it is left out.
 
     The time of the record is the column with the fewest missing values, or the earliest of several such columns. This column
     becomes year and month, or year and week. A date of birth becomes an age in years. Every other date becomes its distance
@@ -892,7 +907,7 @@ def _time_of_record(dates: Sequence[DateColumn]) -> DateColumn:
 
 
 def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
-    """Return the column of dates of birth, or None if there is no such column.
+    """Find the column of dates of birth. Return None if there is no such column.
 
     Dates of birth precede another date in at least 95% of the rows. The median distance is at least ten years, or three years
     if the name of the column says birth.
@@ -909,7 +924,8 @@ def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
 
 
 def _between(column: DateColumn, first: DateColumn, used: Collection[str], *, is_birth: bool) -> list[ColumnDraft] | LeftOut:
-    """Draft the days or years between the time of the record and this date, or return why the date is left out.
+    """Draft a date as its distance in days or years from the time of the record, or return the reason why the date is left
+    out.
 
     The date that is mostly earlier is the start. A date at a fixed distance is left out. The result is empty if the distance
     cannot be drafted, for example because one of the two formats has no day.
@@ -948,7 +964,8 @@ def _between(column: DateColumn, first: DateColumn, used: Collection[str], *, is
 def held_already(
     dated: Mapping[str, list[ColumnDraft] | LeftOut], answers: Mapping[str, Answers], rows: PublicRows
 ) -> dict[str, LeftOut]:
-    """Return the dates to leave out, by name, because a column of numbers already contains their distance from another date.
+    """Find dates that a column of numbers makes redundant, such as the day of discharge beside the length of a stay. Return
+    them, by name, as columns to leave out.
 
     An example is the length of a stay beside the days of admission and discharge. The numbers may have the other sign, and may
     differ by a constant, because some programs count both days. Ages may differ by one more year, because some ages are stated
@@ -982,7 +999,9 @@ def _days_of(rows: PublicRows, source: str, form: str) -> np.ndarray:
 
 
 def _are_alike(apart: np.ndarray, column: np.ndarray, known: np.ndarray, slack: int) -> bool:
-    """Return whether a column of numbers has nearly all distances between two dates, up to the sign and a constant."""
+    """Return whether a column of numbers states the distance between two dates in nearly all rows, up to the sign and a
+    constant.
+    """
     both = known & ~np.isnan(column)
     if both.sum() < max(_FEW, 0.9 * known.sum()):
         return False
@@ -1049,8 +1068,8 @@ def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
 
 
 def _strays(texts: Mapping[str, int], fits: Callable[[str], object], allowed: int) -> dict[str, int]:
-    """Return the strings for which `fits` is false, with their frequencies, or an empty mapping if they have more than
-    `allowed` rows together.
+    """Return the strings that `fits` rejects, with their frequencies. The result is empty if more than `allowed` rows have
+    such strings.
     """
     strays, rows = dict[str, int](), 0
     for text, times in texts.items():
@@ -1072,15 +1091,17 @@ def _rows(strays: Mapping[str, int]) -> str:
 def drafted_columns(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None = None, as_key: str = ""
 ) -> tuple[list[ColumnDraft], list[LeftOut], list[str]]:
-    """Return the first three results of `drafted_with_rows`."""
+    """Draft every column of a public file. Return the drafted columns, the columns left out with the reason, and the names
+    of the columns of dates.
+    """
     return drafted_with_rows(file, book, key, as_key)[:3]
 
 
 def drafted_with_rows(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None, as_key: str
 ) -> tuple[list[ColumnDraft], list[LeftOut], list[str], PublicRows]:
-    """Return the drafted columns of a public file, the columns left out with the reason, the names of columns with dates, and
-    the rows that were compared.
+    """Draft every column of a public file. Return the drafted columns, the columns left out with the reason, the names of
+    the columns of dates, and the rows that were compared.
 
     Parameters
     ----------
@@ -1151,7 +1172,8 @@ _BLOCK_NAME = re.compile(r"\d+|(?<=[_.-])[A-Za-z]$")
 
 
 def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
-    """Return the columns. If a code means a missing answer in one column of a block, it does so in the whole block.
+    """Apply codes for missing answers to whole blocks of questions: if 99 means a missing answer in q1, it does so in q2
+    and q3. Return all columns.
 
     A block is a battery of questions, such as q1, q2 and q3. Its columns have the same name except for a number, or the same
     labels, and most of their other strings are the same. A code to which the codebook gives another meaning in a column is
@@ -1177,7 +1199,8 @@ def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
 
 
 def _with_shared_texts(answers: Mapping[str, Answers]) -> dict[str, Answers]:
-    """Return the columns, with `shared` set for codes that have a fifth of their strings in common with another column.
+    """Mark columns of codes that share a fifth of their strings with another column, such as a second diagnosis. Return all
+    columns, with this mark as `shared`.
 
     The other column must not be a key.
     """
@@ -1199,7 +1222,8 @@ _ROWS_OF_EACH = 5
 
 
 def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Return the columns, with the larger category of each category (`within`) added to columns of many categories.
+    """Find, for columns of many categories, larger categories that contain them, such as sectors for industries. Return all
+    columns, with these larger categories as `within`.
 
     For example, an industry belongs to a sector. The larger categories are those of another column, whose value follows from
     the category in every row.
@@ -1219,7 +1243,8 @@ def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[Colum
 
 
 def _occurring(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows, some: int | None = None) -> np.ndarray:
-    """Return a (n_texts of the column, n_texts of the larger column) matrix: whether two strings occur together in a row.
+    """Return a (n_texts of the column, n_texts of the larger column) Boolean matrix that states which strings of two
+    columns occur together in a row.
 
     Parameters
     ----------
@@ -1268,7 +1293,8 @@ def with_areas(
     columns: Sequence[ColumnDraft],
     left_out: Sequence[LeftOut],
 ) -> tuple[AreasDraft, list[ColumnDraft], list[LeftOut]]:
-    """Return the draft of the areas, the drafted columns except the smallest areas, and the columns that are left out.
+    """Draft the columns of areas that the option --areas names. Return their draft, the drafted columns without the
+    smallest areas, and the columns that are left out.
 
     Parameters
     ----------

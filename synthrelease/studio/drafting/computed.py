@@ -22,7 +22,8 @@ _GROUPS, _OF_GROUP = 6, 8  # Equations are first tested in 6 groups of 8 rows
 
 
 def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]:
-    """Return the columns of numbers to leave out because they follow from an earlier column in every row.
+    """Find columns of numbers that are a function of an earlier column in every row, such as a length in other units.
+    Return them as columns to leave out.
 
     These are linear functions of the earlier column, up to rounding, and other increasing or decreasing functions, such as a
     square or a logarithm.
@@ -57,7 +58,7 @@ def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]
 
 
 def _in_same_order(x: np.ndarray, y: np.ndarray) -> bool:
-    """Return whether, for each two rows, the row with the larger x has the larger y, and equal x have equal y."""
+    """Return whether y is a strictly increasing function of x: a larger x always has a larger y, and equal x have equal y."""
     order = np.argsort(x)
     steps_x, steps_y = np.diff(x[order]), np.diff(y[order])
     return bool((steps_y >= 0).all() and ((steps_x > 0) == (steps_y > 0)).all())
@@ -106,8 +107,8 @@ _QUESTION = (
 
 
 def _equations(columns: np.ndarray, off: np.ndarray, totals: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
-    """Yield equations between columns: the index of the total and the indices of its terms. Equations with two terms come
-    first.
+    """Yield equations between columns, such as total = wage + capital, as the index of the total and the indices of its
+    terms. Equations with two terms come first.
 
     The two sides of an equation may differ by a constant. Equations that hold in a group of a few rows are tested on all rows.
 
@@ -140,8 +141,8 @@ def _equations(columns: np.ndarray, off: np.ndarray, totals: Sequence[tuple[int,
 
 
 def _share(columns: np.ndarray, off: np.ndarray, equation: Sequence[int], unknown: float) -> float:
-    """Return the share of the rows in which an equation holds, among rows with a number in each of its columns. Return
-    `unknown` if there are fewer than 50 such rows.
+    """Return the share of the rows in which an equation between columns holds. Only rows with a number in each of its
+    columns count. If there are fewer than 50 such rows, return `unknown`.
     """
     total, *terms = equation
     apart, slack = columns[terms].sum(axis=0) - columns[total], off[list(equation)].sum(axis=0)
@@ -152,7 +153,9 @@ def _share(columns: np.ndarray, off: np.ndarray, equation: Sequence[int], unknow
 
 
 def numeric_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, np.ndarray]:
-    """Return the (n_rows,) numbers of each column that may be computed, or NaN if a row has no number."""
+    """Return the numbers of each column that an equation with other columns may contain, as (n_rows,) arrays with NaN where
+    a row has no number.
+    """
     numeric = {name: column for name, column in answers.items() if column.are_numbers and not column.entry.labels}
     sources = [name for name, column in numeric.items() if len(column.texts) >= _LEAST_VALUES and not left_out_as_key(column)]
     return {name: np.array([*map(float, rows.texts[name]), np.nan])[rows.codes[name]] for name in sources}

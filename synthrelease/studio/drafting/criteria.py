@@ -70,7 +70,7 @@ _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptanceDraft:
-    """The drafted criteria of a release.
+    """The acceptance criteria that a draft proposes: synthetic tables that fail them are not released.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class AcceptanceDraft:
 
 @dataclass(frozen=True, kw_only=True)
 class DraftStanding:
-    """The quality of a draft on the public file, compared with independent columns.
+    """The measures of how well a draft preserves the public file, compared with a table of independent columns.
 
     Attributes
     ----------
@@ -113,12 +113,14 @@ class DraftStanding:
 
     @property
     def tells(self) -> bool:
-        """Whether columns are associated and the preserved share of the associations can be estimated."""
+        """Whether the public file shows how much a draft preserves: columns are associated, and the preserved share of the
+        associations can be estimated.
+        """
         return self.kept is not None and self.kept.strong > 0 and self.kept.share is not None
 
     @property
     def errors(self) -> float:
-        """The loss of a draft, relative to the loss that a good draft may have: above 1, the draft is not good.
+        """The loss of a draft, relative to the largest acceptable loss: a draft with a value above 1 is not good.
 
         The loss is the share of the associations that fits lose. If no columns are associated or this share cannot be
         estimated, the loss is the excess of the error of fits over the error of independent columns. The ratio is infinite if
@@ -133,25 +135,29 @@ class DraftStanding:
 
     @property
     def share(self) -> float:
-        """The preserved share for comparing drafts, or minus infinity if `kept` is None."""
+        """The share of the associations that a draft preserves, for comparisons of drafts. It is minus infinity if `kept`
+        is None.
+        """
         return -math.inf if self.kept is None else self.kept.comparable
 
     @property
     def good(self) -> bool:
-        """Whether the draft is good: the errors of single columns and the lost associations are small, and a criterion tests
-        pairs.
+        """Whether the draft is good: it has small errors of single columns, loses few associations, and has a criterion
+        that tests pairs of columns.
 
         If no columns are associated, no criterion about pairs is needed.
         """
         return self.preserves() and (self.judged or not self.tells)
 
     def preserves(self, least: float = -math.inf) -> bool:
-        """Return whether errors and losses are small enough, and the preserved share is at least `least`."""
+        """Return whether the draft has small enough errors, loses few enough associations, and preserves a share of them of
+        at least `least`.
+        """
         return self.share >= least and self.bins <= MOST_OFF and self.errors <= 1
 
 
 def ties(columns: Sequence[ColumnDraft], table: Counts, counted: PairTables | None = None) -> list[Pair]:
-    """Return all pairs of columns, ordered by their association, the strongest first.
+    """Return all pairs of columns with the strength of their association, the strongest first.
 
     Parameters
     ----------
@@ -168,7 +174,7 @@ def draft_acceptance(
     members: Sequence[str] = (),
     unique: float | None = None,
 ) -> AcceptanceDraft:
-    """Draft criteria for these columns, with provisional thresholds.
+    """Draft acceptance criteria for a release of these columns. Their thresholds are provisional, and `settle` replaces them.
 
     Parameters
     ----------
@@ -193,13 +199,15 @@ def draft_acceptance(
 
 
 def grouped_by(draft: CriterionDraft) -> tuple[str, ...]:
-    """Return the names of the columns by whose groups a criterion is computed."""
+    """Return the names of the columns in the setting `by` of a criterion, which compares the groups of rows that these
+    columns form.
+    """
     by = draft.settings.get("by")
     return tuple(by) if isinstance(by, list | tuple) else ()
 
 
 def _partners(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pair]) -> dict[str, dict[str, Partner]]:
-    """Return, for each column, the other columns by name with the strength of their association, the strongest first."""
+    """Return, for each column, the strength of its association with every other column by name, the strongest first."""
     drafted, marginals = {column.name: column for column in columns}, with_pairs(table)
     index = {name: i for i, name in enumerate(table.layout.columns)}
     missing = {column.name for column in columns if column.keeps_missing}
@@ -264,7 +272,8 @@ def settle(
     progress: Callable[[str], None],
     most: Fraction | None = None,
 ) -> tuple[AcceptanceDraft, DraftStanding]:
-    """Return the criteria with thresholds and budgets that fits to the public file can meet, and the quality of the draft.
+    """Set the threshold and the epsilon of each drafted criterion, so that noisy fits to the public file can meet it.
+    Return the criteria, and the quality of the draft.
 
     A criterion is removed in three cases. First, independent columns would pass or nearly pass every threshold that fits can
     meet. Second, every such threshold is too large for the statistic. Third, the noisy test would need too much epsilon. A
@@ -297,7 +306,7 @@ def settle(
 def _settled(
     draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, measures: Sequence[Yardstick], fits: Sequence[AttemptResult]
 ) -> tuple[AcceptanceDraft, DraftStanding]:
-    """Return the criteria with thresholds that these fits meet, and the quality of the draft."""
+    """Set thresholds that these noisy fits to the public file meet. Return the criteria, and the quality of the draft."""
     margin = spec.joint_test.margin if spec.joint_test else 0.0
     numbers = range(len(draft.criteria))
     figures = [[math.inf if (figure_ := fit.figures[i]) is None else figure_ for fit in fits] for i in numbers]
@@ -326,7 +335,7 @@ def _settled(
 
 
 def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
-    """Return the criterion with the unit of its values added to its remark, if there is a unit."""
+    """Return the criterion with a remark that states the unit of its values, such as a share of rows, if there is a unit."""
     criterion = _criterion_of(draft, spec)
     unit = explain(criterion).figure_unit(spec.setting.facts(spec.space[0].transformation))
     below = "; below 0, the criterion is met with a margin" if criterion.best_figure < 0 else ""
@@ -339,8 +348,8 @@ def _criterion_of(draft: CriterionDraft, spec: ReleaseSpec) -> Criterion:
 
 
 def _between_samples(best_figure: float, rows: int) -> float:
-    """Return what another sample of the population may add to a criterion value that can be below 0, such as the value of a
-    median.
+    """Return a margin for sampling error in criterion values that can be below 0, such as the value of a median. For other
+    criterion values, return 0.
 
     The result is two standard deviations of the rank of a sample median, as a share of the rows: 2 (sqrt(n) / 2) / n.
 
@@ -353,7 +362,8 @@ def _between_samples(best_figure: float, rows: int) -> float:
 def one_of_each(
     drafts: Sequence[CriterionDraft], settled: Sequence[CriterionDraft | str | None]
 ) -> list[CriterionDraft | str | None]:
-    """Keep one criterion of each pair that differs in its values only: exact values, or the representative values of bins.
+    """Choose between two versions of a criterion: one uses exact values, and the other uses the values that represent their
+    bins.
 
     Return the outcomes, with None in place of the criterion that is not kept. The criterion with representative values is kept
     if the criterion with exact values is left out, or if its threshold is more than three times as large.
@@ -375,7 +385,8 @@ def one_of_each(
 
 
 def _beside_cells(bins: CriterionDraft | str | None, cells: CriterionDraft | str | None) -> CriterionDraft | str | None:
-    """Return the criterion of single columns, or the reason for omitting it.
+    """Omit the criterion of single columns if the criterion of table cells limits their errors nearly as strictly. Return
+    the criterion, or the reason for omitting it.
 
     The criterion of single columns is omitted if the threshold of the criterion of cells is at most twice as large. The
     criterion of cells then limits errors of single columns, too.
@@ -392,8 +403,8 @@ def _threshold(draft: CriterionDraft) -> float:
 
 
 def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float) -> CriterionDraft:
-    """Return the first criterion with a threshold that all fits meet, for a draft that would otherwise have no criterion with
-    a threshold.
+    """Return the first criterion with a threshold that all fits meet. Without it, the draft would have no criterion with a
+    threshold.
     """
     reached = max(yardstick.perfect, *fits)
     threshold = min(1.0, rounded_up(_ROOM * reached)) if math.isfinite(reached) else 1.0
@@ -404,7 +415,8 @@ def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[flo
 def with_threshold(
     draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float | None, room: float
 ) -> CriterionDraft | str:
-    """Return a criterion with a threshold that fits can meet and with its epsilon, or the reason why it is not drafted.
+    """Return a criterion with its epsilon and with a threshold that noisy fits to the public file can meet, or the reason
+    why it is not drafted.
 
     Parameters
     ----------
@@ -482,7 +494,7 @@ MOST_CELLS = 2**14
 
 @dataclass(frozen=True, kw_only=True)
 class Suggestion:
-    """A suggested plausibility rule for released rows.
+    """A suggested plausibility rule: a condition, such as `wage > total`, that no released row may meet.
 
     Attributes
     ----------
@@ -530,7 +542,8 @@ def suggested_rules(
     steps: Mapping[str, float | None] | None = None,
     counted: Lattice | None = None,
 ) -> list[Suggestion]:
-    """Return suggested rules for pairs of columns, the rules that chance would break most often first.
+    """Suggest rules about pairs of columns: conditions that no public row meets, although many rows would by chance. The
+    rules that chance would break most often come first.
 
     A rule is suggested if no public row breaks it, although independent columns would break it in at least 1% of the rows. The
     rules must also fit into one model.
@@ -555,8 +568,8 @@ def suggested_rules(
 def _comparing(
     schema: Schema, binnings: Sequence[Binning], n_rows: int, marginals: Lattice, without: Collection[str], own_numbers: Numbers
 ) -> list[Suggestion]:
-    """Return rules that compare two columns of numbers, such as `wage > total`, the rules that chance would break most often
-    first.
+    """Suggest rules that compare two columns of numbers, such as `wage > total`. The rules that chance would break most
+    often come first.
 
     The cells are examined in which every number of the first column is above every number of the second. A pair is a candidate
     if these cells have no row, although independent columns would have many rows there. Then the exact numbers of all rows
@@ -613,7 +626,7 @@ def _best(
 
 
 def _own_values(column: Column, step: float | None) -> int:
-    """Return the number of finest bins that a column has if a criterion uses its exact values."""
+    """Return the number of bins that a column has if a criterion counts its exact values."""
     if column.bounds is None:
         return len(column.atoms)
     return len(value_grid(column.bounds, whole=column.kind == "integer", step=step).edges) + 1
@@ -696,7 +709,8 @@ def _same_gaps(counts: np.ndarray) -> bool:
 def _of_gaps(
     cause: Column, answered: Column, of_asked: Binning, of_answered: Binning, counts: np.ndarray
 ) -> Iterable[Suggestion]:
-    """Yield rules for the bins of one column in which another column never has a value, or always has one.
+    """Yield rules for bins of one column in which another column is always or never missing, such as a wage that is missing
+    below age 18.
 
     Parameters
     ----------
@@ -715,7 +729,7 @@ def _of_gaps(
 
 
 def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:
-    """Yield conditions for bins that never occur, with a mask of these bins.
+    """Yield conditions such as `age >= 90` for bins without rows, each with a mask of the bins that meet it.
 
     For numbers, conditions use only bins below or above all bins that occur.
     """
@@ -734,7 +748,7 @@ def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable
 
 
 def _any_of(column: Column, binning: Binning, wanted_bins: Sequence[int]) -> Iterable[tuple[str, list[int]]]:
-    """Yield conditions that are met in the given bins and in no others, such as `age < 18`, with the bins of each condition.
+    """Yield conditions such as `age < 18` that only the given bins meet, each with the bins that meet it.
 
     Bins of numbers have a condition for each run of neighbours. There is no condition if a category cannot be quoted, or if
     there are more than `MOST_NAMED` categories. There is none for groups of categories either, because rules cannot refer to
@@ -757,8 +771,8 @@ def _any_of(column: Column, binning: Binning, wanted_bins: Sequence[int]) -> Ite
 
 
 def _short_lists(texts: Mapping[int, str]) -> list[list[int]]:
-    """Divide texts into lists of at most `MOST_LISTED` characters, or of one text, and return the keys of the texts in each
-    list.
+    """Divide texts into lists that are short enough for a rule: each has at most `MOST_LISTED` characters, or one text.
+    Return the keys of the texts in each list.
     """
     lists: list[list[int]] = []
     characters = 0

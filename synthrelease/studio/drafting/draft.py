@@ -166,8 +166,7 @@ def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) 
 @on_public_data()
 @warm_starts()
 def draft(request: DraftRequest, progress: Progress = lambda doing: None) -> Draft:
-    """Return the draft of a release from a **public** file. If there are too many columns, `chosen_columns` chooses among
-    them.
+    """Draft a release from a **public** file. If the file has too many columns, `chosen_columns` chooses among them.
 
     Raises
     ------
@@ -186,7 +185,7 @@ def draft(request: DraftRequest, progress: Progress = lambda doing: None) -> Dra
 
 
 def tried_in_steps(subject: Subject) -> Tried:
-    """Fit drafts to the public file, one after another, and return the first good one.
+    """Try drafts on the public file, one after another, and return the first good one.
 
     The first draft has the bins that preserve the associations best at the desired epsilon. If it is not good, drafts follow
     at a larger epsilon, and then with fewer columns. Afterwards columns of rare indicators and the smallest areas are added.
@@ -233,12 +232,14 @@ def tried_in_steps(subject: Subject) -> Tried:
 
 
 def every_way(best: Tried) -> list[Raced]:
-    """Return the plans with other measuring methods that were tried for the columns of a draft."""
+    """Return plans with other methods of measuring tables that were tried for the columns of a draft, for comparison with
+    its plan.
+    """
     return [] if best.choices.areas or best.standing.kept is None else best.ground.race.every_way(best.raced)
 
 
 def without_delta(subject: Subject, best: Tried, plans: Sequence[Raced]) -> Tried | None:
-    """Return a draft with delta 0 that can replace the given draft with delta: it costs no more epsilon and preserves as much.
+    """Try to replace a draft with delta above 0 by a draft with delta 0 that costs no more epsilon and preserves as much.
     Return None if there is no such draft.
 
     With a smaller epsilon, a draft with delta 0 may preserve less, as any cheaper plan may.
@@ -258,8 +259,8 @@ def without_delta(subject: Subject, best: Tried, plans: Sequence[Raced]) -> Trie
 
 
 def written(best: Tried, plans: Sequence[Raced]) -> Draft:
-    """Return the final draft, with remarks on what the plan costs and preserves, and with the pairs whose association the fits
-    lose.
+    """Return the chosen draft in its final form, with remarks on what its plan costs and preserves, and with the pairs of
+    columns whose association is lost.
     """
     ground, preserved, acceptance = best.ground, best.standing.kept, best.acceptance
     if preserved is None:
@@ -360,7 +361,8 @@ FIRST = AcceptanceDraft(criteria=(CriterionDraft(settings=_COLUMNS, remark=""),)
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """The basis of all drafts of some columns: the counts of the public file, its associations and a comparison of plans.
+    """The common basis of all drafts of some columns: the counts and associations of the public file, and a comparison of
+    plans for measuring tables.
 
     Attributes
     ----------
@@ -386,7 +388,8 @@ class Ground:
 
 
 def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
-    """Count the rows of the public file in the drafted bins, and find rules and associations.
+    """Count the rows of the public file in the drafted bins, find rules and associations, and prepare the comparison of
+    plans for measuring tables.
 
     Parameters
     ----------
@@ -469,13 +472,15 @@ def _gaps(subject: Subject) -> set[str]:
 
 
 def _first_choices(subject: Subject, n_rows: int) -> Choices:
-    """Return the choices with which the columns are first loaded: one table for each column."""
+    """Return provisional choices with which the columns can be loaded: one table for each column, and an epsilon for
+    counting the rows.
+    """
     return Choices(tables=tuple(column.name for column in subject.wide), rows=rows_budget(n_rows))
 
 
 def _counted_at_last(subject: Subject, narrower: Ground | None = None) -> tuple[Subject, ReleaseSpec, Counts]:
-    """Load the columns and count the rows, without the columns that cannot be loaded. If the columns cannot be loaded, weights
-    first become ordinary columns. If this does not help, the columns that cause the mistake are left out with the reason.
+    """Load the columns and count the rows. If the columns cannot be loaded, weights first become ordinary columns. If this
+    does not help, the columns at fault are left out, with the reason.
 
     The counts of the same columns in narrower bins are merged, so the file is not read again.
 
@@ -508,8 +513,8 @@ def _counted_at_last(subject: Subject, narrower: Ground | None = None) -> tuple[
 
 
 def _merged(subject: Subject, narrower: Ground | None) -> tuple[ReleaseSpec, Counts] | None:
-    """Load the columns, and merge the counts of narrower bins. Return None if the columns differ, or if a bin divides a
-    narrower bin.
+    """Compute the counts of wider bins from the counts of narrower bins, without reading the file. Return None if the
+    columns differ, or if a narrower bin is not inside one wider bin.
     """
     if narrower is None or [c.name for c in subject.wide] != [c.name for c in narrower.subject.columns]:
         return None
@@ -538,13 +543,15 @@ def rows_of(subject: Subject, spec: ReleaseSpec) -> Counts:
 
 
 def in_first_bins(rows: Counts, spec: ReleaseSpec) -> Counts:
-    """Return counts in the finest bins merged into the bins of the first configuration."""
+    """Merge counts in the finest bins into the bins of the first configuration of the release."""
     transformation = spec.space[0].transformation
     return rows.merge(transformation.layout, transformation.maps)
 
 
 def some_rows(table: Counts) -> Counts:
-    """Return the rows for the trials: all rows, or for many columns at most `MOST_TRIED` rows, drawn at random."""
+    """Return the public rows on which drafts are tried: all rows, or for many columns a random sample of at most
+    `MOST_TRIED` rows.
+    """
     if len(table.layout.sizes) <= MANY or table.total <= MOST_TRIED:
         return table
     drawn = SeededEntropy(SEED, 16).generator().multivariate_hypergeometric(table.counts, MOST_TRIED, method="marginals")
@@ -554,8 +561,8 @@ def some_rows(table: Counts) -> Counts:
 def _held_out(
     subject: Subject, spec: ReleaseSpec, some: Counts, table: Counts, pairs: Sequence[Pair], narrower: Ground | None
 ) -> tuple[HeldOut, str, str]:
-    """Return the rows of the trials in two halves. Also return the name of the column in which the released rows of persons
-    differ most from all rows, and a sentence about this column.
+    """Divide the public rows into two halves, so that a draft is fitted to one half and judged on the other. Also return
+    the name of the column in which the released rows of persons differ most from all rows, and a sentence about it.
 
     For columns in wider bins, the halves are compared in the narrower bins. Without a key of persons, the name and the
     sentence are empty.
@@ -575,7 +582,7 @@ _Binned = tuple[ColumnDraft, Binning]
 
 
 def _both(subject: Subject, spec: ReleaseSpec, narrower: Ground) -> list[tuple[_Binned, _Binned]]:
-    """Return every column in its drafted bins and in the narrower bins."""
+    """Return every column in its drafted bins, each beside the same column in the narrower bins."""
     narrow = {pair[0].name: pair for pair in zip(narrower.subject.columns, narrower.binnings, strict=True)}
     wide = zip(subject.columns, spec.space[0].transformation.binnings, strict=True)
     return [(pair, narrow[pair[0].name]) for pair in wide]
@@ -587,7 +594,7 @@ def _wider_bins(subject: Subject, spec: ReleaseSpec, narrower: Ground) -> list[n
 
 
 def which_matter(n_columns: int, important: Sequence[str]) -> str:
-    """Return the question which columns matter, for a file with more columns than a draft."""
+    """Return the question which columns matter most, for a file with more columns than a draft can have."""
     taken = f"{listing(important)}, and the most associated columns" if important else "those with the strongest associations"
     return (
         f"QUESTION: which columns matter? {n_columns:,} columns could be released, and a draft has at most {MOST_COLUMNS}. "
@@ -597,7 +604,9 @@ def which_matter(n_columns: int, important: Sequence[str]) -> str:
 
 
 def files_of(subject: Subject, choices: Choices, acceptance: AcceptanceDraft, table: Counts | None = None) -> Draft:
-    """Return a draft with the texts of its files. The table has the counts of the public rows that a release would use."""
+    """Put a draft together from the texts of its files and the decisions about its columns. `table` has the counts of the
+    public rows that a release would use.
+    """
     name, file, columns = subject.name, subject.file, subject.columns
     choices = replace(choices, smaller=" ".join(filter(None, [subject.question, choices.smaller])))
     return Draft(
@@ -674,8 +683,8 @@ _LEAVES = 3  # The largest number of columns that are left out because the relea
 
 
 def ground_that_tells(ground: Ground) -> Ground:
-    """Return a basis for drafts in which the released rows of each person represent all rows better than independent columns
-    do.
+    """Return a basis for drafts in which the released rows of each person represent all rows. If necessary, random rows are
+    released, or the columns in which the rows differ most are left out.
 
     The comparison is made without noise. If rows of each person that are drawn at random represent all rows clearly better than
     the first rows, random rows are drafted. If the released rows represent all rows too poorly, up to three columns are left
@@ -706,7 +715,9 @@ def ground_that_tells(ground: Ground) -> Ground:
 
 
 def rows_tell_too_little(ground: Ground, off: str) -> InputError:
-    """Return the error to raise when the released rows of each person resemble all rows less than independent columns do."""
+    """Return the error to raise when the released rows of each person represent all rows worse than a table of independent
+    columns does.
+    """
     key, records = ("KEY", 1) if (unit := ground.subject.unit) is None else (str(unit.key), unit.records)
     return InputError(
         f"{ground.subject.file.name}: the released rows of each person resemble all rows less than a table of independent "
@@ -747,7 +758,9 @@ class Tried:
 
 
 def tried(ground: Ground, raced: Raced) -> Tried:
-    """Fit the draft of a plan to the public file, and return it with thresholds that the fits reach."""
+    """Fit a draft with this plan for measuring tables to the public file, and return the draft with thresholds that the
+    fits meet.
+    """
     subject, race, rows = ground.subject, ground.race, None
     first, figures = _criteria(ground), min(FIGURES, raced.total / 5)
 
@@ -793,7 +806,7 @@ def tried(ground: Ground, raced: Raced) -> Tried:
 
 
 def _criteria(ground: Ground) -> AcceptanceDraft:
-    """Draft the criteria for these columns, and a criterion for the pairs with columns named by --important."""
+    """Draft the criteria for these columns, and one for the pairs with columns that the option --important names."""
     subject = ground.subject
     drafted = draft_acceptance(subject.wide, ground.table, ground.pairs, subject.of_members)
     important = [column.name for column in subject.columns if column.name in subject.promise.important]
@@ -807,7 +820,9 @@ def _criteria(ground: Ground) -> AcceptanceDraft:
 
 
 def _measures(subject: Subject, spec: ReleaseSpec, rows: Counts) -> tuple[Yardstick, ...]:
-    """Return the reference values of the criteria on the public rows, which do not depend on the budget."""
+    """Return, for each criterion, its values for two halves of the public file and for independent columns, which do not
+    depend on the budget.
+    """
     subject.voice.patiently("comparing two halves of the public file by the criteria")
     n_splits = 2 if len(spec.schema.columns) <= MANY else 1
     return yardsticks(spec, rows, spec.space[0], SEED, projecting=False, n_splits=n_splits)
@@ -816,7 +831,7 @@ def _measures(subject: Subject, spec: ReleaseSpec, rows: Counts) -> tuple[Yardst
 def with_more(
     whole: Tried, subject: Subject, choices: Choices, first: AcceptanceDraft, held_out: Callable[[ReleaseSpec], HeldOut]
 ) -> Tried:
-    """Fit a tried draft again with further columns, tables and criteria, and return the result.
+    """Extend a draft that was already tried by further columns, tables and criteria, and fit it to the public file again.
 
     Parameters
     ----------
@@ -926,7 +941,8 @@ def in_order_of_use(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def in_fitting_bins(ground: Ground, most: Fraction, above: Fraction = Fraction(0)) -> Tried:
-    """Fit the two best plans in the first bins or in wider bins, and return the first good draft.
+    """Fit the two most promising plans to the public file, in the drafted bins or in wider bins, and return the first good
+    draft.
 
     If neither draft is good, the draft of the best plan is returned.
 
@@ -966,7 +982,7 @@ _STRONGEST_STAY_COARSER = f"{_STRONGEST_STAY}, in coarser bins"
 
 
 def smaller_draft(ground: Ground, whole: Tried) -> Tried:
-    """Return a draft of as many columns as possible that is better than independent columns.
+    """Search for a draft of fewer columns, but as many as possible, that is better than independent columns.
 
     The first bins are used if a draft in them is good, otherwise coarser bins.
 
@@ -1015,9 +1031,9 @@ def smaller_draft(ground: Ground, whole: Tried) -> Tried:
 
 
 def what_would_help(whole: Tried) -> str:
-    """Return sentences on what would help: the smallest tried epsilon at which fits of all columns preserve enough, or a larger
-    file. The file must be so large that the noise at the present epsilon is as small. The result is an empty string if no tried
-    epsilon is enough.
+    """Return advice for a file with too few rows: the smallest tried epsilon at which all columns are preserved well
+    enough, or the number of rows with equally small noise at the present epsilon. The result is empty if no tried epsilon
+    is enough.
     """
     race, limit, n_rows = whole.ground.race, whole.choices.limit, round(whole.ground.table.total)
     for total in (total for total in (3, 5, 8, 12, 20) if total > limit):
@@ -1062,7 +1078,8 @@ def _off(preserved: Kept) -> str:
 
 
 def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
-    """Return the draft with the column of the smallest areas and with tables of each level of areas.
+    """Return the draft extended by the column of the smallest areas, such as municipalities, and by tables for each level
+    of areas.
 
     Fits of the new draft set the thresholds.
 
@@ -1099,7 +1116,9 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
     beside = ground.race.held_out
 
     def held_out(spec: ReleaseSpec) -> HeldOut:
-        """Return the halves of the rows with the smallest areas. Only the other columns are compared."""
+        """Return the two halves of the public rows with the smallest areas as a column. The draft is judged by the other
+        columns.
+        """
         if beside.of_all_rows:
             return replace(beside, fitted=HeldOut.of_persons(larger.file.source, spec, (), SEED).fitted)
         rows = in_first_bins(rows_of(larger, spec), spec)
@@ -1122,7 +1141,7 @@ def counting_marks(whole: Tried) -> Tried:
     held_out = ground.race.held_out
 
     def counted(spec: ReleaseSpec) -> HeldOut:
-        """Return the halves of the rows with the columns of the groups."""
+        """Return the two halves of the public rows with an additional column for each group of indicators."""
         left, right = (with_marks(side, spec.space[0].transformation) for side in held_out.fitted)
         return replace(held_out, fitted=(left, right))
 
@@ -1139,9 +1158,7 @@ def counting_marks(whole: Tried) -> Tried:
 
 
 def with_marks(rows: Counts, transformation: Transformation) -> Counts:
-    """Return the counts with a column for each group of indicators. This column is computed from the indicators in the other
-    columns.
-    """
+    """Return the counts with an additional column for each group of indicators: which of its indicators each row has."""
     digits, schema = dict(zip(rows.layout.columns, rows.bins, strict=True)), transformation.schema
     for counted in schema.counted:  # an indicator has two categories, which are its atomic bins
         bins = number_of_indicators(counted, {place: digits[schema.names[place]] for place in counted.marks})
