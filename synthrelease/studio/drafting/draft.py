@@ -856,7 +856,8 @@ def with_more(
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A plan in the first bins or in wider bins, which was fitted to the public file.
+    """A plan for measuring tables, in the drafted bins or in wider bins, that was fitted to the public file and is compared
+    with other plans.
 
     Attributes
     ----------
@@ -871,7 +872,7 @@ class Candidate:
 
     @property
     def words(self) -> str:
-        """A clause with the bins, the preserved share of the associations and the epsilon."""
+        """A clause about this plan: its bins, the preserved share of the associations, and its epsilon."""
         bins = f"bins of {self.least}" if self.least else "the first bins"
         return f"{bins} preserve {shown_share(self.raced.share)} of the associations at epsilon {float(self.raced.total):g}"
 
@@ -919,7 +920,7 @@ def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candi
 
 
 def in_order_of_use(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates in order of preference.
+    """Sort plans by preference: those that preserve enough of the associations come first, ordered by epsilon.
 
     Candidates that preserve enough, or nearly as much as the best candidate, come first, ordered by epsilon. Among candidates
     with the same epsilon, candidates close to the best preserved share come first, and among these the narrowest bins. So no
@@ -1128,7 +1129,8 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
 
 
 def counting_marks(whole: Tried) -> Tried:
-    """Return the draft with a column for each group of rare indicators, if fewer pairs are lost.
+    """Add to the draft a column for each group of rare indicators, such as rare diseases, if the draft then loses the
+    association of fewer pairs.
 
     Otherwise the draft is returned unchanged.
     """

@@ -71,7 +71,7 @@ OF_OTHER_LAWS = ("stop_probability", "shape")
 
 @dataclass(frozen=True, kw_only=True)
 class Adopted:
-    """The changes that `adopt` wrote.
+    """The result of `adopt`, which writes the plan that a rehearsal proposes into the configuration.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Adopted:
 
 
 def why_not(rehearsal: Rehearsal) -> str:
-    """Return the reason why the proposal of a rehearsal cannot be adopted, or an empty string if it can be adopted."""
+    """Return why the plan that a rehearsal proposes cannot be adopted, or an empty string if it can be adopted."""
     proposal = rehearsal.proposal
     if not rehearsal.complete:
         return "the rehearsal has not finished. Run the same command again to continue"
@@ -150,7 +150,7 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
 
 
 def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
-    """Adopt the cheaper plan that a rehearsal's shortlist proposes for a configuration.
+    """Write the cheaper plan that a rehearsal proposes in its shortlist into the configuration.
 
     Parameters
     ----------
@@ -174,7 +174,8 @@ def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
 
 
 def accept_lost(config: str | Path, shortlist: str | Path) -> tuple[Path, tuple[str, ...]]:
-    """Add the pairs that a rehearsal lost to [not_promised]. Return the path of the acceptance file and the added pairs.
+    """Add to [not_promised] the pairs of columns whose association was lost in a rehearsal. Return the path of the
+    acceptance file and the added pairs.
 
     Parameters
     ----------
@@ -218,7 +219,8 @@ def _rounds(chosen: Offer) -> str:
 
 
 def _edits(path: Path, chosen: Offer) -> Iterable[Edit]:
-    """Yield the changes to the configuration.
+    """Yield the changes that write a proposed plan into the configuration: its generation budget and its distribution of
+    the number of rounds.
 
     A table that is inherited from another configuration is written out in full, because tables are inherited as a whole.
     """
@@ -239,7 +241,9 @@ def _edits(path: Path, chosen: Offer) -> Iterable[Edit]:
 
 
 def adopted_before(spec: ReleaseSpec, out: Path) -> bool:
-    """Return whether the specification is the proposal of the rehearsal in a folder, adopted after this rehearsal."""
+    """Return whether the proposal of a rehearsal was adopted: the specification equals the proposal in the rehearsal's
+    folder, and not the specification that was rehearsed.
+    """
     path = out / "shortlist.toml"
     if not path.is_file():
         return False
@@ -372,7 +376,8 @@ def _still_named(gone: Collection[str], contents: Mapping[Path, bytes]) -> Itera
 
 
 class _References:
-    """A search in both files for all settings that name one of the given columns, with the change that removes the name.
+    """A search for all settings of the configuration and the acceptance file that name one of the given columns, with the
+    changes that remove the names.
 
     Call `look`, then read the results: the edits of each file (`of_configuration`, `of_acceptance`), their descriptions
     (`taken`), and sentences on what to check (`to_look_at`) and what to decide first (`undecided`). The annotations of the
@@ -416,7 +421,7 @@ class _References:
         self._criteria()
 
     def _take(self, path: Path_, description: str, *, acceptance: bool = False, value: str | None = None) -> None:
-        """Record the removal of an entry, or a new value for it, with a description."""
+        """Record a change with its description: an entry is removed, or gets a new value."""
         (self.of_acceptance if acceptance else self.of_configuration).append(Edit(path=path, toml=value))
         self.taken.append(description)
 
@@ -425,7 +430,7 @@ class _References:
         return any(match["name"] in self.gone for match in _WORD.finditer(condition) if match["name"])
 
     def _keys(self, path: Path_) -> None:
-        """Remove the entries of the columns from a table with an entry for each column."""
+        """Remove the entries of the given columns from a table with one entry for each column, such as [transformations]."""
         table: Any = self.tables
         for step in path:
             table = table.get(step, {})
@@ -460,8 +465,8 @@ class _References:
                 self._take(path, description, value=toml(rest) if isinstance(value, list) else formula(rest[0], lines=lines))
 
     def _formula(self, text: str) -> str:
-        """Return a formula of tables without the columns, such as `sex:age + region` without `region`: `sex:age`. A table that
-        becomes a margin of another table is removed.
+        """Return a formula of tables without the given columns, such as `sex:age + region` without `region`: `sex:age`. A
+        table is removed if another table has all its remaining columns.
         """
         terms = read_terms(text)
         if not any(self.gone & {*term.columns} for term in terms):
@@ -479,7 +484,7 @@ class _References:
         return formula_of(rest) if "(" in text or terms[0].by_cells else " + ".join(term.text for term in rest)
 
     def _sums(self, text: str) -> str:
-        """Return a sum of products without each product that has a removed column as a factor. A product without one of its
+        """Return a sum of products without the products that contain one of the given columns. A product without one of its
         factors would have another meaning.
         """
         terms = [" ".join(term.split()) for term in text.split("+")]
@@ -496,8 +501,8 @@ class _References:
                 self._take(("imputation", "match", index), f"{name!r} in imputation.match")
 
     def _to_decide(self) -> None:
-        """Find settings in which the steward must replace a column, such as the order of a person's rows or published
-        totals.
+        """Find settings that name a given column and that only the steward can change, such as the order of a person's rows
+        or published totals.
         """
         for source in UnitTable.model_validate(self.tables.get("unit", {})).order:
             tables = self.tables["columns"].items()
@@ -541,7 +546,9 @@ class _References:
                 self._replace(index, criteria[index], table)
 
     def _smaller(self, table: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the criterion without the columns, or None if no column would be left to compare."""
+        """Return the settings of a criterion without the given columns, or None if the criterion would have nothing left to
+        compare.
+        """
         smaller = self._without(CRITERIA[table["kind"]], table)
         if table.get("tables") and not smaller["tables"]:
             del smaller["tables"]
@@ -551,7 +558,9 @@ class _References:
         return None if any(not any(map(smaller.get, settings)) for settings in looked_at) else smaller
 
     def _without(self, model: type[BaseModel], table: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a table of settings without the columns. The fields of the model state which settings name columns."""
+        """Return a table of settings without the names of the given columns. The fields of `model` state which settings
+        name columns.
+        """
         rest = dict(table)
         for setting, way in naming_columns(model).items():
             value = rest.get(setting)
@@ -628,7 +637,7 @@ Limits = tuple[float, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class MovedLimits:
-    """The settings that change when limits or bounds of a column are moved.
+    """The settings of a numeric column that change when the limits between its bins, or its bounds, are moved.
 
     Attributes
     ----------
@@ -643,7 +652,9 @@ class MovedLimits:
 
 
 def limits_of(column: Column) -> dict[str, Limits]:
-    """Return the limits between the bins of each alternative of a column of numbers, or an empty mapping for other columns."""
+    """Return the limits between the bins of a column of numbers, for each of its alternatives (binnings), or an empty
+    mapping for other columns.
+    """
     return {} if column.bounds is None else {name: binning.lower[1:] for name, binning in column.alternatives.items()}
 
 
@@ -657,7 +668,7 @@ def with_limits(
     public: PublicFile | None,
     policy: InputTable,
 ) -> MovedLimits:
-    """Return the settings that change when one alternative of a column has new limits.
+    """Set new limits between the bins of a column in one of its alternatives (binnings), and return all settings that change.
 
     If the number of limits is unchanged, a moved limit moves in other alternatives and in [groups] as well. A removed limit is
     removed from [groups]. A new bin has the mean of its public rows as representative value, as in a draft.
@@ -738,7 +749,8 @@ def _ends(binning: Binning, whole: bool) -> Ends:
 
 
 def filled_numbers(column: Column, numbers_of: Mapping[str, float], public: PublicFile, policy: InputTable) -> dict[str, float]:
-    """Return the present representative values of a column, and for each other bin the mean of its public rows.
+    """Return the value that represents each bin of a column in criteria: its present value or, if it has none, the mean of
+    its public rows.
 
     Values of bins that the column no longer has are removed. A bin whose mean is close to its default value has no entry.
     """
@@ -766,7 +778,8 @@ class FilledNumbers:
 
 
 def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | None = None) -> FilledNumbers:
-    """Write the mean of the public rows as the representative value of each bin that has no such value. Comments are kept.
+    """Write a representative value for each bin that has none: the mean of its public rows. Comments in the configuration
+    are kept.
 
     After bins were edited by hand, the configuration may have representative values of old bins. These values are removed
     first, because the configuration cannot be loaded with them.
@@ -811,7 +824,7 @@ def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | N
 
 
 def _stale_numbers(tables: Mapping[str, Any]) -> Iterable[Edit]:
-    """Yield the removal of each representative value whose bin does not exist."""
+    """Yield the change that removes each representative value whose bin does not exist."""
     for above in (("columns",), ("members", "columns")):
         for name, table in value_at(tables, above).items() if above[0] in tables else ():
             if table.get("kind") not in ("integer", "real"):
@@ -827,7 +840,9 @@ def _stale_numbers(tables: Mapping[str, Any]) -> Iterable[Edit]:
 
 
 def table_of(spec: ReleaseSpec, name: str) -> Path_:
-    """Return the path of the settings of a column of the record. The columns of all members share their settings."""
+    """Return the path of a column's settings in the configuration, such as ("columns", "age"). The columns of all members
+    share their settings.
+    """
     linked = spec.schema.linked
     for slot in linked.slots if linked else ():
         if name in slot:
@@ -844,7 +859,9 @@ def _moved(limits: Limits, moved: Mapping[float, float]) -> Limits:
 
 
 def _texts(column: Column, alternative: str, limits: Limits) -> list[str]:
-    """Return the bins between limits as a configuration writes them, with the ends of the present alternative."""
+    """Return the bins between limits as a configuration writes them, such as "2-19". The outer ends are those of the
+    present alternative.
+    """
     binning, whole = column.alternatives[alternative], column.kind == "integer"
     return bin_texts(limits, whole=whole, ends=_ends(binning, whole))
 
@@ -939,7 +956,7 @@ Kind = Literal["number", "name", "date"]
 
 @dataclass(frozen=True, kw_only=True)
 class Guesses:
-    """The choices of a draft for the columns of a public file.
+    """The decisions of a draft about the columns of a public file, such as which columns hold dates.
 
     Attributes
     ----------
@@ -956,7 +973,9 @@ class Guesses:
 
     @classmethod
     def of(cls, *files: PublicFile) -> Guesses:
-        """Return the choices for the columns of one or two public files. The second file has the members."""
+        """Draft one or two public files, and return the decisions about their columns. The second file has the members,
+        such as the persons of households.
+        """
         because, doubtful, left_out, dates = dict[str, str](), dict[str, str](), list[LeftOut](), set[str]()
         for file in files:
             columns, gone, dated = drafted_columns(file, {})
@@ -968,7 +987,7 @@ class Guesses:
 
 
 def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
-    """Return the settings with which a column of the public file is released as a given kind.
+    """Return the settings that release a column of the public file as a given kind: as numbers, as codes or as dates.
 
     Parameters
     ----------
@@ -1048,8 +1067,8 @@ def _covers_all(tables: str) -> bool:
 
 
 def _term(tables: str, name: str) -> str:
-    """Return the term that adds the table of a column to a formula, such as `0.5 age`. It has the median weight of the tables
-    of single columns.
+    """Return the term that adds the table of a single column to a formula, such as `0.5 age`. Its weight is the median
+    weight of such tables.
     """
     weights = sorted(float(term.weight) for term in read_terms(tables) if len(term.columns) == 1)
     weight = weights[len(weights) // 2] if weights else 1.0

@@ -33,7 +33,7 @@ _AS_WEIGHT = "this column is a design weight, and a release has no weights for m
 
 @dataclass(frozen=True, kw_only=True)
 class MembersDraft:
-    """The draft of [members], the second of two linked tables.
+    """The drafted settings of [members], the second of two linked tables, such as the persons of households.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class MembersDraft:
     with_these: int = 0
 
     def without(self, reasons: Mapping[str, str]) -> MembersDraft:
-        """Return the draft without some columns of members.
+        """Return the draft with some columns of the members left out.
 
         Parameters
         ----------
@@ -80,8 +80,9 @@ class MembersDraft:
         return replace(self, columns=stay, left_out=(*self.left_out, *gone), order=order)
 
     def wide(self) -> list[ColumnDraft]:
-        """Return the columns that members add to the wide record of a root: the number of members, and the columns of each
-        member."""
+        """Return the columns that members add to the record of their root, such as a household: the number of members, and
+        the columns of each member.
+        """
         limits = tuple(float(n) for n in range(self.least + 1, self.most + 1))
         bins = NumberBins(low=self.least, high=float(self.most), coarse=limits, fine=limits, groups=limits[:1])
         size = ColumnDraft(name=self.size, source=self.key, kind="integer", remark="the number of members", bins=bins)
@@ -96,7 +97,8 @@ def _of_slot(column: ColumnDraft, slot: int) -> ColumnDraft:
 def read_members(
     public: str | Path, members: str | Path | None, key: str, book: Codebook, table: str | None = None, wanted: AskedFor = ALL
 ) -> tuple[PublicFile, MembersDraft]:
-    """Return the public file with only the columns of the roots, and the draft of their members.
+    """Read the roots, such as households, and draft the columns of their members, such as persons. Return the public file
+    with only the columns of the roots, and the draft of the members.
 
     Parameters
     ----------
@@ -171,7 +173,8 @@ def read_members(
 
 
 def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, PublicFile]:
-    """Return both files with the same settings of [input], because a configuration states these settings once.
+    """Return both files with the same settings of [input], such as the delimiter, because a configuration states these
+    settings once.
 
     Raises
     ------
@@ -187,7 +190,8 @@ def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, 
 
 
 def _plain(column: ColumnDraft) -> ColumnDraft:
-    """Return a column of members in the form that [members] allows: coarse bins only, and no bin that several codes share.
+    """Return the draft of a member's column in the form that [members] allows: with coarse bins only, and without a bin
+    that several codes share.
 
     If rare codes share a bin, only the frequent codes stay in the list.
     """
@@ -200,7 +204,9 @@ def _plain(column: ColumnDraft) -> ColumnDraft:
 
 
 def _constant(file: PublicFile, key: str, codes: np.ndarray, names: Sequence[str], with_key: np.ndarray) -> set[str]:
-    """Return the names of the columns that have the same value in all rows of each key. Rows without a key are ignored."""
+    """Return the names of the columns that have one value for all rows with the same key, as the region of a household has.
+    Rows without a key are ignored.
+    """
     n_keys, constant = len(np.unique(codes[with_key])), set[str]()
     for name in names:
         texts, of_rows = every_row(file, (name,))[name]
@@ -218,7 +224,9 @@ def _differs(file: PublicFile, name: str, codes: np.ndarray, with_key: np.ndarra
 
 
 def _order(file: PublicFile, codes: np.ndarray, times: np.ndarray, names: Sequence[str], keyed: np.ndarray) -> tuple[str, ...]:
-    """Return the first column that numbers the members of each root from 0 or 1, or an empty tuple if no column does."""
+    """Return the first column that numbers the members of each root, such as the persons of a household, from 0 or 1. The
+    result is an empty tuple if no column does.
+    """
     codes = codes[keyed]
     for name in names:
         texts, of_rows = every_row(file, (name,))[name]

@@ -55,7 +55,8 @@ _BEARABLE = 0.5  # The largest ratio of the standard deviation of the noise in a
 def nested_columns(
     answers: Mapping[str, Answers], drafted: Mapping[str, ColumnDraft | LeftOut], rows: PublicRows
 ) -> dict[str, str]:
-    """Return questions, by the name of a column, whether its values are areas that contain the values of another column.
+    """Return questions, by the name of a column, whether columns are areas within areas, such as municipalities within
+    regions.
 
     An example is a column of regions beside a column of municipalities. The question is asked if the other column has too many
     values for separate bins, and each of them occurs with only one value of the first column.
@@ -98,7 +99,7 @@ def _tells(lower: np.ndarray, upper: np.ndarray) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class AreasDraft:
-    """The draft of [geography]: areas within areas.
+    """The drafted settings of [geography]: columns of areas within areas, such as municipalities within regions.
 
     Attributes
     ----------
@@ -116,7 +117,7 @@ class AreasDraft:
 
     @classmethod
     def of(cls, request: str, file: PublicFile, answers: Answers, columns: Sequence[ColumnDraft]) -> AreasDraft:
-        """Return the draft of the areas.
+        """Draft the columns of areas that the option --areas names.
 
         Parameters
         ----------
@@ -159,7 +160,7 @@ class AreasDraft:
         return cls(levels=tuple(drafted[source] for source in sources[:-1]), column=column)
 
     def placed(self, columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
-        """Return the columns of the release: the column of the smallest areas stands for all columns of areas.
+        """Replace all columns of areas by the column of the smallest areas, and return the columns of the release.
 
         The larger areas are left out, because the codelist of the smallest areas determines them.
         """
@@ -169,7 +170,7 @@ class AreasDraft:
     def measured(
         self, raced: Sequence[str], sizes: Mapping[str, int], n_rows: int, cost: Fraction, noise: type[CountNoise]
     ) -> AreaTables:
-        """Return the tables of all rows, the tables of each level of areas, and the shares of the budget.
+        """Choose the tables of all rows and the tables by area on each level of areas, and divide the budget among them.
 
         The comparison of plans chose the tables of all rows, without areas. On each level, columns with few bins have a table
         by area if the noise is at most half of an average cell. If no column can have such a table, only the areas are counted.
@@ -199,8 +200,8 @@ class AreasDraft:
         return AreaTables.of(whole, tables_of, bins, noise)
 
     def _most(self, names: Sequence[str], sizes: Mapping[str, int], areas: int, n_rows: int) -> int:
-        """Return how many columns can have a table by area on one level of areas, such as `region:sex`, without tables that
-        are too large.
+        """Return how many columns can have a table by area, such as `region:sex`, on one level of areas, before these
+        tables become too large.
 
         Parameters
         ----------
@@ -235,7 +236,7 @@ class AreasDraft:
 
 
 class AreaTables(NamedTuple):
-    """The tables of all rows and of each level of areas, with their shares of the budget.
+    """The tables to measure in a release with areas: tables of all rows and tables by area, each with its share of the budget.
 
     Attributes
     ----------
@@ -259,7 +260,8 @@ class AreaTables(NamedTuple):
         bins: Mapping[str, int],
         noise: type[CountNoise],
     ) -> AreaTables:
-        """Return the tables with the budget divided among them, so that every level of areas has at least a tenth.
+        """Divide the budget among the tables, so that every level of areas has at least a tenth. Return the tables with
+        their shares.
 
         Parameters
         ----------
@@ -289,7 +291,8 @@ class AreaTables(NamedTuple):
 
 
 def areas_asked(request: str, file: PublicFile) -> list[str]:
-    """Return the names of the columns in the option --areas. The column of the largest areas comes first.
+    """Return the columns that the option --areas names, such as 'region > municipality', from the largest to the smallest
+    areas.
 
     Raises
     ------
@@ -322,7 +325,7 @@ _TOGETHER = 0.8 * LEAST_STRENGTH
 
 @dataclass(frozen=True, kw_only=True)
 class MarksDraft:
-    """The draft of [marks]: groups of rare indicators, each of which gets a column.
+    """The drafted settings of [marks]: groups of rare indicators, such as rare diseases, with a new column for each group.
 
     Attributes
     ----------
@@ -353,8 +356,8 @@ class MarksDraft:
 
     @property
     def only_measured(self) -> str:
-        """Return the tables of single indicators. These tables are measured for readers. If they were part of the model,
-        associations of pairs would be lost (docs/appendix/benchmarks.md).
+        """Return the tables of single indicators, as a formula. They are measured for readers only: in the model, they
+        would cause a loss of associations of pairs (docs/appendix/benchmarks.md).
         """
         return formula_by_cells([f"0.25 {mark}" for marks in self.groups.values() for mark in marks], ())
 
@@ -366,7 +369,8 @@ class MarksDraft:
 
 
 def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[tuple[str, str]]) -> MarksDraft | None:
-    """Return groups of rare indicators that occur together, or None if the draft loses no pair of columns within a group.
+    """Form groups of rare indicators that occur together, such as rare diseases. Return None if the draft loses no
+    association within a group.
 
     Parameters
     ----------
@@ -389,7 +393,9 @@ def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[
 
 
 def _marks(columns: Sequence[ColumnDraft], table: Counts) -> Iterator[tuple[str, tuple[int, str]]]:
-    """Yield the names of columns with one frequent and one rare category, with the bin and the label of the rare category."""
+    """Find rare indicators: columns with one frequent and one rare category. Yield their names, with the bin and the label
+    of the rare category.
+    """
     for column in columns:
         plain = column.kind in ("code", "category") and not column.common and not column.levels and len(column.codes) == 2
         if plain and column.name in table.layout.columns:
@@ -400,8 +406,8 @@ def _marks(columns: Sequence[ColumnDraft], table: Counts) -> Iterator[tuple[str,
 
 
 def _together(table: Counts, yes: Mapping[str, tuple[int, str]]) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return two numbers for every two indicators: Cramer's V, and the number of rows with both indicators minus the number
-    expected by chance.
+    """Return, for every two indicators, Cramer's V and the number of rows with both indicators minus the number expected by
+    chance.
 
     Cramer's V is set to 0 if fewer rows than by chance have both indicators.
     """
@@ -538,8 +544,8 @@ class UnitAnswer:
     def ordered(
         self, file: PublicFile, unreleased: Collection[str], forms: Mapping[str, str | None], declared: Collection[str] = ()
     ) -> UnitAnswer:
-        """Return the answer with the facts about the key in the public file, and with the column that orders rows, if such a
-        column exists.
+        """Complete the answer with facts from the public file: how many rows of persons are not released, and which column
+        gives the order of a person's rows, if any.
 
         Parameters
         ----------
@@ -609,7 +615,8 @@ def _measured(texts: Sequence[str], codes: np.ndarray, form: str | None) -> np.n
 
 
 def _orders(numbers: np.ndarray, persons: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether record numbers give the order of events: sorted by them, another column mostly increases within a person.
+    """Return whether record numbers give the order of events: sorted by them, another column, such as a date, mostly
+    increases within a person.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ class PublicFile:
     not_wanted: tuple[LeftOut, ...] = ()
 
     def read_with(self, policy: InputTable) -> PublicFile | None:
-        """Return the content of this file under other settings of [input], without reading the file again.
+        """Return this file as other settings of [input], such as another encoding, would read it, without reading it again.
 
         The result is None if the other settings would give other strings: a different delimiter always does, a different
         encoding or decimal mark only for some files.
@@ -235,7 +235,9 @@ def _distinct_names(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
 
 
 def _perhaps_codes(file: PublicFile, names: Iterable[str]) -> dict[str, str]:
-    """Return a question for each column of two-letter codes in which NA occurs, as for countries and continents."""
+    """Return a question for each column of two-letter codes in which "NA" may be a code, such as Namibia, and not a missing
+    answer.
+    """
     doubts = {}
     for name in names:
         texts = {text.strip() for text in file.columns[name] if text and text.strip()} - {"NA"}
@@ -249,7 +251,8 @@ def _first_file(source: Source) -> Path | None:
 
 
 def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
-    """Return why a Parquet file with these columns cannot be read: the message about the first such column.
+    """Return why a Parquet file with these columns cannot be read, such as a column of lists: the message about the first
+    such column.
 
     The result is empty if all columns can be read, and for other formats.
     """
@@ -282,7 +285,7 @@ def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:
 
 
 def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[InputTable, list[str]]:
-    """Return the settings with which the file is read, and the names of its columns.
+    """Return the settings with which a file is read, such as its delimiter and encoding, and the names of its columns.
 
     If a CSV file cannot be decoded, or its first line is empty, the names are ["?"]. Reading the rows then reports the
     problem.
@@ -416,7 +419,7 @@ def _kind(word: str) -> str:
 
 
 def _texts(source: Source, names: Sequence[str], policy: InputTable) -> Iterator[Mapping[str, Texts]]:
-    """Return an iterator over the batches of these columns of a file, as strings, without any rule about their values."""
+    """Return an iterator over batches of rows with these columns of a file, as strings whose values are not checked."""
     return (batch for _, batch in batches(source, Schema(columns=()), policy, names, only=True))
 
 
@@ -445,7 +448,7 @@ class GroupingError:
 
 @dataclass(frozen=True, kw_only=True)
 class PublicBins:
-    """The counts of a column of the public file.
+    """The counts of a column of the public file: rows in each bin, rows without a value, and rows that are excluded.
 
     Attributes
     ----------
@@ -514,7 +517,8 @@ def own_numbers(file: PublicFile, column: Column, policy: InputTable) -> tuple[n
 
 
 def _read(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return three arrays (n_texts,) for the different strings of a column, or (n_bins,) for days between two columns of dates.
+    """Return the finest bin of each different string of a column, its frequency, and whether it means a missing value, as
+    three (n_texts,) arrays. For days between two columns of dates, they are (n_bins,) arrays.
 
     The first array has the finest bin of each string, by the rules with which a release reads it. It is below 0 if the string
     has no bin. The second array has the frequency of each string. The third array says whether the string means a missing
@@ -550,8 +554,8 @@ def _grouping(values: np.ndarray, times: np.ndarray, numbers: np.ndarray) -> Gro
 
 
 def _places(values: np.ndarray, times: np.ndarray, column: Column) -> list[float]:
-    """Return the possible limits of bins in increasing order: the lower bound, round numbers between the bounds, and the
-    present limits.
+    """Return the numbers that may become limits between bins, in increasing order: the lower bound, round numbers between
+    the bounds, and the present limits.
     """
     low, high = column.bounds or (0.0, 0.0)
     whole, order = column.kind == "integer", np.argsort(values)
@@ -567,8 +571,8 @@ def _places(values: np.ndarray, times: np.ndarray, column: Column) -> list[float
 
 
 def _factors(low: float, high: float, whole: bool) -> list[float]:
-    """Return 0 and round numbers of both signs, such as 100, 120, 150, 200, 250, 300, 400, 500, 600, 800, 1000, in increasing
-    order.
+    """Return round numbers that may become limits between bins, such as 100, 120, 150, 200, 250 and 300, with both signs
+    and with 0, in increasing order.
     """
     power_of_ten = math.floor(math.log10(max(abs(low), abs(high), 1e-12)))
     powers = range(0 if whole else power_of_ten - 4, power_of_ten + 1)
@@ -602,7 +606,9 @@ class PublicRows:
         return len(next(iter(self.codes.values()), ()))
 
     def batch(self) -> dict[str, Texts]:
-        """Return all rows as one batch of a file. A row without an answer has the text None, which index -1 finds."""
+        """Return all rows as one batch, in the form in which files are read. A row without an answer has the text None,
+        which index -1 finds.
+        """
         return {source: Texts(texts=[*texts, None], codes=self.codes[source]) for source, texts in self.texts.items()}
 
     def without(self, sources: Sequence[str]) -> np.ndarray:
@@ -631,8 +637,8 @@ def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
 def every_row(
     file: PublicFile, names: Sequence[str], key: str | None = None, every: int = 1
 ) -> dict[str, tuple[list[str], np.ndarray]]:
-    """Return, for each column, its different strings without surrounding blanks, and (n_rows,) the index of the string of each
-    row as int32.
+    """Read some columns of a file. Return, for each column, its different strings without surrounding blanks, and for each
+    row the index of its string, as an (n_rows,) int32 array.
 
     Parameters
     ----------
@@ -742,8 +748,8 @@ def _codelists(
 
 
 def _code_and_text(group: Sequence[str], answers: Mapping[str, Answers]) -> tuple[str, str]:
-    """Return two names: the column of a group that stays, and the column that holds its labels. The second name is empty if no
-    column has labels.
+    """Choose the column that stays in a group of columns with the same information, and the column that holds its labels.
+    Return their names; the second name is empty if no column has labels.
     """
 
     def length(source: str) -> float:
@@ -767,8 +773,8 @@ MOST_LEFT_OUT = 0.01
 
 
 def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Return the columns, with a bin of missing values for some of them, so that at most 1% of the public rows are excluded.
-    The columns with the most missing values get the bin first.
+    """Give missing values a bin of their own in some columns, so that at most 1% of the public rows are excluded. Columns
+    with the most missing values get such a bin first.
     """
     with_few = [column for column in columns if column.missing_rows and not (column.keeps_missing or column.weight)]
     left_out, with_bin = np.zeros(rows.n_rows, dtype=bool), set[str]()
@@ -833,7 +839,8 @@ class Order:
 
 
 def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]:
-    """Return the evidence from other columns for each column of whole numbers, or of few numbers with fractions, by name.
+    """Return evidence on whether the order of a column's values has a meaning, for each column of whole numbers, or of few
+    numbers with fractions, by name. The other columns give the evidence.
 
     Columns with fewer than three different values are omitted.
     """
@@ -864,7 +871,8 @@ def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]
 def _witnesses(
     answers: Mapping[str, Answers], values_of: Mapping[str, np.ndarray], rows: PublicRows, sampled: slice
 ) -> tuple[list[str], np.ndarray]:
-    """Return (n_rows, n_witnesses) values with which all columns are compared, and the name of the column of each witness.
+    """Return the witnesses (values with which all columns are compared): the name of the column of each witness, and the
+    (n_rows, n_witnesses) values.
 
     A witness holds the ranks of a column of numbers, or 0 and 1 for a frequent category, scaled to mean 0 and standard
     deviation 1. It is NaN if a row has no answer. Row numbers and keys are no witnesses.
@@ -900,8 +908,8 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 def _compared(
     source: str, values: np.ndarray, names: list[str], witnesses: np.ndarray, alike: Collection[str]
 ) -> tuple[Order, set[str]]:
-    """Return the evidence of the other columns on the order of a column, and the columns that its values nearly determine
-    without a common order.
+    """Judge by other columns whether the order of a column's values has a meaning. Return the evidence, and the columns
+    that its values nearly determine without a common order.
 
     Parameters
     ----------
@@ -945,7 +953,7 @@ def _compared(
 
 
 def _has_no_order(means: np.ndarray) -> bool:
-    """Return whether the means, in the order of their values, repeat or change direction often."""
+    """Return whether means, listed in the order of their values, show no order: they repeat or often change direction."""
     changes = np.diff(np.round(means, 6))
     changes = changes[changes != 0]
     turns = np.count_nonzero(changes[1:] * changes[:-1] < 0)
@@ -954,8 +962,8 @@ def _has_no_order(means: np.ndarray) -> bool:
 
 
 def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: list[int]) -> np.ndarray:
-    """Return, for each witness, half the mean squared difference between the means of two values that are some values apart,
-    minus the part due to chance.
+    """Return, for each witness, how much its mean differs between values at given distances: half the mean squared
+    difference, minus the part due to chance.
     """
     total, weights = np.zeros(means.shape[1]), np.zeros(means.shape[1])
     for lag in lags:
@@ -968,7 +976,8 @@ def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: 
 
 
 def _beginnings(whole: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """Return, for columns whose digits are part of another column's digits or contain them, the name of the other column.
+    """Find columns whose digits are part of another column's digits, as the code of a municipality contains the code of its
+    county. Return, for each column, the name of the other column.
 
     For example, the code of a municipality begins with the code of its county. Ages in years begin with the digits of their
     decade, too, but are not included: nearly all last digits of ages occur, while codes leave out at least half of the numbers

@@ -46,7 +46,8 @@ is suggested. Check every line, add your rules and criteria, then delete this no
 
 @dataclass(frozen=True, kw_only=True)
 class ScoutedDraft:
-    """The result of drafting from a scout.
+    """The result of drafting from a scout (noisy tables of single columns of the private file): the paths of the files, and
+    what became of each column.
 
     Attributes
     ----------
@@ -62,7 +63,8 @@ class ScoutedDraft:
 
 
 def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
-    """Write configs/NAME.toml and acceptance/NAME.toml from a scout's folder. Existing files are never overwritten.
+    """Draft a release from the folder of a scout (noisy tables of single columns), and write configs/NAME.toml and
+    acceptance/NAME.toml. Existing files are never overwritten.
 
     Parameters
     ----------
@@ -228,7 +230,8 @@ def _column(drafted: ScoutedBins, name: str, question: str) -> str:
 
 
 def _repeats(name: str, document: ScoutDocument) -> str:
-    """Return a question if the counts of a column, sorted by size, agree within the noise with the counts of an earlier column.
+    """Return a question if a column may repeat an earlier column, because their counts, sorted by size, agree within the
+    noise.
 
     At least four counts must be far above the noise, so that two short lists of counts rarely agree by chance.
     """

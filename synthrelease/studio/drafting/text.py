@@ -49,7 +49,7 @@ _LONG = 600  # A column has one line of at most so many characters, without the 
 
 
 def column_settings(release: str, column: ColumnDraft, *, of_member: bool = False) -> dict[str, object]:
-    """Return the settings of a column in the order of a configuration, without default values.
+    """Return the settings of a drafted column in the order in which a configuration lists them, without default values.
 
     Parameters
     ----------
@@ -94,7 +94,9 @@ def _codes(release: str, column: ColumnDraft, of_member: bool) -> object:
 
 
 def _grouped(column: ColumnDraft) -> dict[str, object]:
-    """Return two alternatives for a column whose categories are released in groups: the groups, and a bin for each category."""
+    """Return the two alternatives (binnings) of a column whose categories are released in groups: the groups, and a bin for
+    each category.
+    """
     names = {text: text if column.kind == "code" else draft.label for text, draft in column.codes.items()}
     groups = {label: [names[text] for text in texts] for label, texts in column.groups.items()}
     apart = {column.codes[text].label: [name] for text, name in names.items()}
@@ -108,7 +110,8 @@ def settings_text(settings: Mapping[str, object], remarks: Mapping[str, str] | N
 
 
 def column_text(column: ColumnDraft, settings: Mapping[str, object]) -> str:
-    """Return the lines of a column in the table [columns], with its question above and its remark behind.
+    """Return the lines that describe a column in the table [columns] of a configuration, with its question above and its
+    remark behind.
 
     A column with long settings has a line for each setting. Other columns have one line.
     """
@@ -134,7 +137,9 @@ def _templates() -> Environment:
 
 
 def _rendered(template: str, name: str, file: PublicFile, **values: object) -> str:
-    """Return a rendered template, whose first lines name the schema for editors (Taplo) and the public file."""
+    """Fill in the template of a drafted file. Its first lines name the public file, and the schema with which editors
+    (Taplo) check the file.
+    """
     notice = comment(
         f"DRAFT by `synthrelease init` from the PUBLIC file {file.name!r} ({file.n_rows:,} rows). Everything in this draft is "
         "published without protection. If the file is not public, delete this draft. Check every line, then delete this notice."
@@ -145,7 +150,9 @@ def _rendered(template: str, name: str, file: PublicFile, **values: object) -> s
 
 
 def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns: Sequence[ColumnDraft]) -> str:
-    """Return the text of acceptance/NAME.toml, which lists the pairs that fits lose, so that the card can name them."""
+    """Return the text of acceptance/NAME.toml. It lists the pairs of columns whose association is lost, so that the card of
+    the release can name them.
+    """
     whole = {column.name: column.kind == "integer" for column in columns}
     by = {name for criterion in draft.criteria for name in grouped_by(criterion)}
     pairs = list(dict.fromkeys([*draft.lost, *(pair.columns for pair in draft.faint)]))
@@ -264,7 +271,7 @@ class Subject:
 
     @property
     def wide(self) -> list[ColumnDraft]:
-        """The columns of a wide record: the columns of a row, followed by the columns of each of its members."""
+        """The columns of a wide record, such as the columns of a household, followed by the columns of each of its persons."""
         return [*self.columns, *(self.members.wide() if self.members else ())]
 
     @property
@@ -273,7 +280,7 @@ class Subject:
         return [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
 
     def without(self, reasons: Mapping[str, LeftOut]) -> Subject:
-        """Return the subject without some columns.
+        """Return this subject with some columns left out of the draft.
 
         Parameters
         ----------
@@ -480,7 +487,7 @@ def unit_text(unit: UnitAnswer | None, left_out: Sequence[LeftOut], root: str = 
 
 
 def _input(file: PublicFile, *, weighted: bool) -> dict[str, object]:
-    """Return the settings of [input], without default values."""
+    """Return the settings of [input], with which a release reads the file, without default values."""
     stated = file.input.model_dump(include={"delimiter", "encoding", "decimal", "table", "fixed_width"}, exclude_defaults=True)
     positions = {f"fixed_width.{key}": value for key, value in stated.pop("fixed_width", {}).items()}
     return stated | positions | ({"one_row_per": "respondent"} if weighted else {})

@@ -108,7 +108,7 @@ def _is_there(tables: Any, path: Path_) -> bool:
 
 
 def _change(tables: Any, edit: Edit) -> None:
-    """Apply a change in place to plain dicts and lists, or to a document of tomlkit."""
+    """Make one change in parsed TOML, in place. The TOML is either plain dicts and lists, or a document of tomlkit."""
     above = tables
     for step, below in itertools.pairwise(edit.path):
         if isinstance(tables, dict) and step not in tables:
@@ -131,8 +131,8 @@ def _change(tables: Any, edit: Edit) -> None:
 
 
 def _new_table(edit: Edit, old: Mapping[str, Any], blocks: Sequence[HeadedTable]) -> list[Edit]:
-    """Return the changes that add a table to a list of tables with headers, one change for each key. If the list is written
-    between brackets, a single change adds the table.
+    """Return the changes that add a table with a header such as [[criteria]], one change for each key. If the list of
+    tables is written between brackets, a single change adds the table.
     """
     if _is_there(old, edit.path[:-1]) and not any(block.path[:-1] == edit.path[:-1] for block in blocks):
         return [edit]
@@ -159,8 +159,9 @@ class HeadedTable:
 
 
 def headed_tables(text: str) -> list[HeadedTable]:
-    """Return all tables with headers, in the order of the file. Brackets in texts, comments and lists do not count as
-    headers."""
+    """Find all tables with headers such as [columns.age], in the order of the file. Brackets in texts, comments and lists
+    do not count as headers.
+    """
     lines = text.split("\n")
     bare = _TEXT_OR_COMMENT.sub(lambda match: re.sub(r"[^\n]", " " if match[0][0] == "#" else "x", match[0]), text).split("\n")
     headers, depth = [], 0
@@ -195,7 +196,9 @@ def _names(header: str) -> Path_:
 
 
 def _numbered(names: Path_, times: Mapping[Path_, int]) -> Path_:
-    """Return a path with the present index after the name of each list of tables."""
+    """Return a path with the present index after the name of each list of tables, such as ("criteria", 2) for the third
+    [[criteria]].
+    """
     path: list[str | int] = []
     for length, name in enumerate(names, 1):
         path.append(name)
@@ -273,7 +276,7 @@ NOT_WRITTEN = "Nothing was written. With the change, the files have the followin
 
 
 def loaded_changed(old_spec: ReleaseSpec, path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
-    """Return the specification of changed files.
+    """Load changed files before they are written, and return their specification.
 
     Files whose criteria no table can fail may be changed, because the change may correct them. `plan` and `release` refuse such
     files.
@@ -379,7 +382,8 @@ def comment(text: str) -> str:
 
 
 def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) -> bytes:
-    """Return the content of a configuration with copies of some inherited tables.
+    """Copy inherited tables, such as [columns], into a configuration, so that they can be changed there. Return the new
+    content of the configuration.
 
     Parameters
     ----------
