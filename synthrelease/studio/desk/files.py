@@ -95,7 +95,7 @@ MOST_KEPT = 20
 
 
 class Moved(SynthreleaseError):
-    """A file has changed since the page showed its content. `difference` contains the changed lines."""
+    """Raised if a file has changed since the page showed its content. `difference` contains the changed lines."""
 
     def __init__(self, difference: str):
         self.difference = difference
@@ -103,7 +103,9 @@ class Moved(SynthreleaseError):
 
 
 class Refused(SynthreleaseError):
-    """Nothing was saved, because the entries in some controls are invalid. `causes` contains the error of each such control."""
+    """Raised if nothing was saved, because the entries in some controls (fields and buttons) are invalid. `causes` contains
+    the error of each such control.
+    """
 
     def __init__(self, causes: Mapping[str, Exception]):
         self.causes = causes
@@ -144,8 +146,8 @@ class BothTexts:
 
 
 class DeskFiles:
-    """The configuration and the acceptance file that the desk edits. A request makes all of its changes or none, and the last
-    change can be undone.
+    """The configuration and the acceptance file that the desk (the web page of the data steward) edits. A request makes all
+    of its changes or none, and the last change can be undone.
     """
 
     def __init__(self, path: Path):
@@ -232,16 +234,16 @@ class DeskFiles:
             self._before, self._loaded = (seen, before), (seen, spec)
 
     def write(self, texts: BothTexts, changes: Changes) -> None:
-        """Write changes to the files during `act`. `texts` are the contents before the changes."""
+        """Write the changes of an action that `act` runs. `texts` are the contents of the files before the changes."""
         replace_files(_contents(texts, self._changed(texts, self.spec(texts), changes)[0]))
 
     def replace(self, texts: BothTexts, wanted: BothTexts) -> None:
-        """Write the contents `wanted` in place of the contents `texts`, after a check that they can be loaded."""
+        """Replace the contents `texts` of the files by the contents `wanted`, after a check that these can be loaded."""
         loaded_changed(self.spec(texts), self.path, wanted.configuration, wanted.acceptance)
         replace_files(_contents(texts, wanted))
 
     def _changed(self, texts: BothTexts, spec: ReleaseSpec, changes: Changes) -> tuple[BothTexts, ReleaseSpec]:
-        """Return the contents of both files after the changes, and their specification. Nothing is written."""
+        """Apply changes without writing the files. Return the new contents of both files, and their specification."""
         acceptance = texts.acceptance
         if edits := changes.get("acceptance"):
             check_own_acceptance(texts.file)
@@ -298,7 +300,8 @@ def check_own_acceptance(file: ConfigurationFile) -> None:
 
 
 def _prepared(file: ConfigurationFile, content: bytes, edits: Sequence[Edit]) -> tuple[bytes, list[Edit]]:
-    """Return the content of the configuration, and the edits to make in it, including inherited tables.
+    """Prepare edits of a configuration that inherits tables from another file. Return the content of the configuration and
+    the edits to make in it; the other file stays unchanged.
 
     A new value of an inherited setting is written into [override]. If an edit cannot be expressed there, such as the removal of
     a setting, the inherited table is first copied into the configuration.
@@ -315,7 +318,7 @@ def _prepared(file: ConfigurationFile, content: bytes, edits: Sequence[Edit]) ->
 
 
 def _can_be_overridden(file: ConfigurationFile, name: str, edits: Sequence[Edit]) -> bool:
-    """Return whether all edits of an inherited table can be expressed in [override]."""
+    """Return whether all edits of an inherited table can be written into [override], which gives single settings new values."""
 
     def is_there(path: Path_) -> bool:
         tables: object = file.tables
@@ -329,7 +332,9 @@ def _can_be_overridden(file: ConfigurationFile, name: str, edits: Sequence[Edit]
 
 
 def _named(file: ConfigurationFile) -> list[Path]:
-    """Return the paths of the other files that the pages show: the extended configuration and the codelists."""
+    """Return the paths of the other files on which the pages depend: the configuration that this one extends, and the
+    codelists.
+    """
     columns = file.tables.get("columns", {})
     lists = [table.get("codes") for table in columns.values() if isinstance(table, dict)] if isinstance(columns, dict) else []
     beside_ = file.file_of("columns")
@@ -337,7 +342,8 @@ def _named(file: ConfigurationFile) -> list[Path]:
 
 
 def _contents(present: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, bytes]]:
-    """Return, for each file that differs, the present content and the wanted content. The acceptance file comes first.
+    """Compare two states of the files. Return, for each file that differs, its present and its wanted content, the
+    acceptance file first.
 
     If the two states have different acceptance files, no acceptance file is included.
     """
@@ -349,7 +355,7 @@ def _contents(present: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, 
 
 @contextmanager
 def announced(path: Path) -> Iterator[str]:
-    """Mark a configuration as open in a desk, and yield a message for its pages.
+    """Mark a configuration as open in a desk, and yield a message for the pages of this desk.
 
     The message says that another desk is open on the same files, or that the folder is read-only. Otherwise it is empty.
     """
@@ -437,7 +443,7 @@ class Rehearsed:
 
 
 class Rehearsals:
-    """The rehearsals of one configuration.
+    """The rehearsals (trial releases on public data) of one configuration, which run as separate processes.
 
     Parameters
     ----------
@@ -538,8 +544,8 @@ class Rehearsals:
         return None
 
     def put_aside(self, spec: ReleaseSpec) -> bool:
-        """Ignore the results that `found` returns now, because no page can show these results. The desk reads the file of the
-        results again when the file changes. Return whether there were any results.
+        """Ignore the results that `found` returns now, because no page can show them, until their file changes. Return
+        whether there were any results.
         """
         rehearsed = self.found(spec)
         if rehearsed is None:
@@ -553,7 +559,7 @@ class Rehearsals:
 
     @property
     def aside(self) -> list[str]:
-        """The messages about ignored results whose files still exist."""
+        """The messages about ignored results of rehearsals whose files have not changed since."""
         return [message for (path, time), message in self._aside.items() if _changed(path) == time]
 
     def _document(self, path: Path) -> dict[str, Any] | None:
@@ -641,7 +647,7 @@ class Shown:
 
 
 def changes_of(start: Shown, name: str, control: str, form: Form) -> Changes:
-    """Return the changes that a control of a screen makes to the files.
+    """Return the changes that a control of a screen, such as a button, makes to the configuration and the acceptance file.
 
     Parameters
     ----------
@@ -711,7 +717,9 @@ def _table_at(start: Shown, table: Path_) -> dict[str, Any]:
 
 
 def _of_limits(start: Shown, column: Column, alternative: str, table: Path_, form: Form) -> Changes:
-    """Return the changes for new limits between bins. The limits are the numbers in one field, with any separators."""
+    """Return the changes to both files for new limits between bins. The limits are the numbers typed into one field, with
+    any separators.
+    """
     typed = [typed_number for typed_number in re.split(r"[,;\s]+", form.get("limits", "").strip()) if typed_number]
     limits = [float(number(typed_number)) for typed_number in typed]
     if tuple(limits) == limits_of(column)[alternative]:
@@ -734,7 +742,9 @@ def _of_limits(start: Shown, column: Column, alternative: str, table: Path_, for
 
 
 def _of_moved(table: Path_, moved: MovedLimits, numbers: Mapping[str, Any]) -> list[Edit]:
-    """Return the edits of the bins of a column and of their representative values."""
+    """Return the edits that write moved limits into the configuration: the bins of a column, and the values that represent
+    them.
+    """
     edits = [Edit(path=(*table, "alternatives", name), toml=toml(texts)) for name, texts in moved.alternatives.items()]
     if moved.numbers != numbers:
         edits.append(Edit(path=(*table, "numbers"), toml=toml(moved.numbers) if moved.numbers else None))
@@ -824,8 +834,8 @@ def _of_card(control: str, form: Form) -> list[Edit]:
 
 
 def _of_program(start: Shown, form: Form) -> list[Edit]:
-    """Return the change to the address and checksum of the program for readers. If both fields are empty, the setting is
-    removed.
+    """Return the edit that stores the typed address and checksum of the program for readers. If both fields are empty, the
+    setting is removed.
     """
     typed = {name: text for name in ("address", "sha256") if (text := form.get(name, "").strip())}
     if not typed and start.spec.card.program is None:

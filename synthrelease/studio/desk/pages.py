@@ -85,14 +85,16 @@ NO_PUBLIC = "The kind of a column is read from the public file. Start the desk w
 
 
 def left_out(path: Path, texts: BothTexts, name: str, *, dry_run: bool) -> LeftOutOf:
-    """Remove a column from both files and return the changes. With `dry_run`, only return the changes."""
+    """Leave a column out of the release: remove it from both files, and return the changes. With `dry_run`, only return the
+    changes.
+    """
     if name not in texts.file.tables["columns"]:
         raise NoSuchControl
     return leave_out(path, [name], dry_run=dry_run, take_over=True)
 
 
 def other_kind(start: Shown, name: str, kind: str) -> Changes:
-    """Return the changes that release a column as another kind."""
+    """Return the changes that release a column as another kind, such as codes instead of numbers."""
     column, public = start.spec.schema.by_name.get(name), start.public
     if column is None or table_of(start.spec, name)[0] != "columns":
         raise NoSuchControl
@@ -110,7 +112,7 @@ def other_kind(start: Shown, name: str, kind: str) -> Changes:
 
 
 def bring_column_back(start: Shown, source: str, kind: str) -> Changes:
-    """Return the changes that release a column of the public file that is left out now."""
+    """Return the changes that add a column of the public file to the release."""
     chosen, file = _kind(kind), start.texts.file
     if start.public is None:
         raise InputError(NO_PUBLIC)
@@ -144,8 +146,8 @@ WORDS = ("title", "description", "acceptance")
 
 
 def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequence[str]) -> None:
-    """Draft both files again, as `init --important` does, with the released columns, the limit and the steward's texts and
-    rules.
+    """Draft both files again with some columns declared as important, as `init --important` does. The draft has the
+    released columns, the limit and the steward's texts and rules.
 
     Parameters
     ----------
@@ -207,8 +209,8 @@ def _own_words(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterato
 
 
 def _own_rules(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterator[Edit]:
-    """Yield the edits that copy the steward's rules into a draft. Such rules have a reason, or are for the private file, unlike
-    rules that drafts suggest.
+    """Yield the edits that copy the steward's own rules into a draft. Unlike rules that drafts suggest, they have a reason,
+    or apply to the private file.
     """
     rules = [*drafted.get("rules", ())]
     for rule in tables.get("rules", ()):
@@ -250,7 +252,7 @@ site.
 
 
 def leading_on(address: str) -> str:
-    """Return a page that redirects to an address."""
+    """Return the HTML of a page that redirects the browser to an address."""
     return LEADS_ON.format(address=escape(address))
 
 
@@ -413,7 +415,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 def _protected(send: Send) -> Send:
-    """Return a sender that adds security headers to every response."""
+    """Return an ASGI `send` function that adds security headers to every response."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -497,7 +499,7 @@ def one_kind_of_line_ends(text: str) -> str:
 
 
 class Desk:
-    """The pages and actions of a desk.
+    """The pages and actions of a desk, the local web application in which a data steward edits a release.
 
     All fields of a screen belong to one form. Unsaved entries stay in their fields until they are saved or discarded, also
     after an error, a reload or the action of another button.
@@ -521,7 +523,7 @@ class Desk:
         diff: str = "",
         refusals: Mapping[str, Refusal] | None = None,
     ) -> Response:
-        """Return the page of a screen.
+        """Return the page of a screen, such as "columns" or "budget".
 
         Parameters
         ----------
@@ -570,14 +572,14 @@ class Desk:
         return HTMLResponse(content, status)
 
     def start(self, query: Mapping[str, str], status: int = 200, message: str = "") -> Response:
-        """Return the page of screen 0, for a start without a public file."""
+        """Return the page of screen 0, with which the desk starts if there is no public file."""
         if self.opened.start is None:
             return RedirectResponse("/people", 303)
         shown = self.opened.start.screen(query) | {"screens": SCREENS, "message": message}
         return HTMLResponse(self._pages.get_template("start.html").render(shown), status)
 
     def draft(self, _: Mapping[str, str]) -> Response:
-        """Draft the release from the scout that screen 0 shows, and redirect to the first screen."""
+        """Draft the release from the folder of a scout (noisy tables of single columns), and redirect to the first screen."""
         try:
             if self.opened.start is not None:
                 self.opened.start.draft()
@@ -642,7 +644,9 @@ class Desk:
         return answer
 
     def _values(self, name: str, control: str, saved: Mapping[str, str]) -> dict[str, str]:
-        """Return the contents of a control's fields, by the keys of the fields."""
+        """Return the contents of a control's fields, such as "low" and "high" of the control "bounds:age", by the keys of
+        the fields.
+        """
         fields_of = [field_name for field_name in saved if _control_of(field_name) == control]
         return {field_name.rpartition("/")[2]: self._typed[name].get(field_name, saved[field_name]) for field_name in fields_of}
 
@@ -658,8 +662,8 @@ class Desk:
         return self.page(name, {}, 422, refusals=refusals)
 
     def _action(self, name: str, control: str, seen: str, values: dict[str, str]) -> Callable[[], Response | None] | None:
-        """Return the action of a button that does more than edit settings. The result is None for a button that only edits
-        settings.
+        """Return a function that performs the action of a button, if the button does more than edit settings. Otherwise
+        return None.
         """
         action, _, which = control.partition(":")
         if name == "rehearsal":
@@ -722,8 +726,9 @@ class Desk:
         return None
 
     def _not_done(self, missing: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        """Return the screens to list on the sign-off: the screens that were not opened, are unfinished, or have unsaved
-        entries."""
+        """Return the screens that the sign-off lists as open points: screens that were not opened, are unfinished, or have
+        unsaved entries.
+        """
         return {
             "not_looked_at": [screen for screen in missing if screen not in self._looked_at],
             "unfinished": {screen: sentences for screen, sentences in missing.items() if sentences and screen != "signoff"},
@@ -740,7 +745,7 @@ class Desk:
         return "done" if screen in missing and not missing[screen] else "seen"
 
     def _around(self, texts: BothTexts, spec: ReleaseSpec, missing: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        """Return the values of the template that every screen shares, such as title, states and messages."""
+        """Return the values that every screen passes to its template, such as the title and messages."""
         answered = spec.unit.answered
         return {
             "screens": SCREENS,
@@ -818,7 +823,7 @@ def application(desk: Desk, origin: str) -> Guard:
     """Return the web application of a desk, behind its guard."""
 
     def endpoint(answer: Callable[[dict[str, str]], Response]) -> Callable[[Request], Any]:
-        """Return an endpoint that calls `answer` in a thread with the fields of the form or query."""
+        """Return an endpoint of the web application that calls `answer` in a thread, with the fields of the form or query."""
 
         async def respond(request: Request) -> Response:
             content = await request.body() if request.method == "POST" else request.scope["query_string"]

@@ -59,7 +59,7 @@ ON_SCREEN = {
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
-    """One cause of a refusal.
+    """One reason why an entry was not saved, and where it can be corrected.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Cause:
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """The reasons why a control was refused.
+    """The reasons why the entry in a control was not saved.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Refusal:
 
 
 def refusal(error: Exception, screen: str, control: str, spec: ReleaseSpec) -> Refusal:
-    """Return the message about an error of a control: the entry is wrong, or it conflicts with another setting.
+    """Explain why the entry in a control was not saved: it is wrong, or it conflicts with another setting.
 
     Parameters
     ----------
@@ -125,7 +125,9 @@ def _cause(problem: Problem, spec: ReleaseSpec) -> Cause:
 
 
 def _place(problem: Problem, spec: ReleaseSpec) -> list[str]:
-    """Return the screen on which a mistake can be corrected, and the column or criterion; [""] if no screen can correct it."""
+    """Find the screen on which a mistake can be corrected. Return its name, followed by the column or criterion if there is
+    one. Return [""] if no screen can correct the mistake.
+    """
     first, second, *_ = [*re.findall(r"[^.\[\]]+", problem.path), "", ""]
     names = [criterion.name for criterion in spec.criteria]
     if first == "criteria":
@@ -176,7 +178,8 @@ FREQUENT = 3
 
 
 def columns_screen(spec: ReleaseSpec, file: ConfigurationFile, strips: Strips, guesses: Guesses, text: str) -> dict[str, Any]:
-    """Return the screen of columns. It has a line for each column whose name or description contains the text.
+    """Return the contents of the screen of columns, which has a line for each column whose name or description contains
+    `text`.
 
     Columns of members that share their settings have one line in common.
     """
@@ -248,7 +251,9 @@ def _gaps(column: Column, public: PublicBins | None) -> list[str]:
 
 
 def _off(grouping: GroupingError) -> str:
-    """Return a sentence on the error that the representative values cause in the column. The sentence has no full stop."""
+    """Return a sentence, without a full stop, on how much a column changes if each value is replaced by the value that
+    represents its bin.
+    """
     off, moved = (float(f"{value:.2g}") for value in (grouping.off, grouping.mean_moved))
     return (
         f"If each value is replaced by the representative value of its bin, it changes by {off:.10g} on average (standard "
@@ -278,7 +283,9 @@ def _frequent(texts: Mapping[str | None, int]) -> str:
 
 
 def _stand_ins(column: Column) -> str:
-    """Return a text with the representative values of the first four bins, or an empty string for columns without numbers."""
+    """Return the values that represent the first four bins of a numeric column, as a text such as "0-9: 4.5". The text is
+    empty for other columns.
+    """
     binning = next(iter(column.alternatives.values()))
     numbers = zip(binning.labels, binning.numbers, strict=True)
     texts = [f"{label}: {number:.6g}" for label, number in numbers if number is not None]
@@ -289,7 +296,9 @@ def _stand_ins(column: Column) -> str:
 
 
 def folder_screen(folder: Path | None, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return the screen of a published folder, with the report of `verify` after its button was pressed."""
+    """Return the contents of the screen of a published folder. After its button was pressed, they include the report of
+    `verify`.
+    """
     from synthrelease.bundle.verify import verify_bundle
 
     context: dict[str, Any] = {"folder": folder and folder.name, "report": None, "wrong": ""}
@@ -305,7 +314,7 @@ def folder_screen(folder: Path | None, query: Mapping[str, str]) -> dict[str, An
 
 
 def people_screen(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses) -> dict[str, Any]:
-    """Return the screen of persons: the guarantee in words, and the columns that may identify persons.
+    """Return the contents of the screen of persons: the guarantee in words, and the columns that may identify persons.
 
     Linked tables have their key in [members] and no key in [unit].
     """
@@ -337,7 +346,9 @@ KINDS = ("halves", "fit", "alone")
 
 
 def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehearsed | None) -> dict[str, Any]:
-    """Return the screen of questions: the intended questions, and every criterion with its threshold and its three marks."""
+    """Return the contents of the screen of questions: the questions that the release should answer, and every criterion
+    with its threshold.
+    """
     look = None if rehearsed is None else rehearsed.document["look"]
     looks = {criterion["name"]: criterion for criterion in (look["criteria"] if look else ())}
     facts = spec.setting.facts(spec.space[0].transformation)
@@ -368,8 +379,8 @@ def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehe
 
 
 def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the picture of a criterion's threshold with its marks, the values of the marks, and whether the threshold says
-    nothing.
+    """Compare the threshold of a criterion with criterion values from a rehearsal (its marks). Return a picture, the values
+    of the marks, and whether the threshold says nothing.
 
     The marks are up to three criterion values from a rehearsal: of two halves of the public file, of this draft, and of
     independent columns. A threshold that independent columns meet does not test associations. Picture and values are empty
@@ -412,7 +423,7 @@ AGAIN = 5
 
 
 def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any]:
-    """Return the screen of the rehearsal: its progress, its results, and a proposal that can be adopted."""
+    """Return the contents of the screen of the rehearsal: its progress, its results, and a proposal that can be adopted."""
     running, rehearsed = rehearsals.running(), rehearsals.found(spec)
     context: dict[str, Any] = {
         "running": running,
@@ -439,7 +450,7 @@ def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any
 
 
 def cheaper(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> dict[str, Any] | None:
-    """Return the plan with a lower cost that a rehearsal of these files confirmed, or None if there is no such plan."""
+    """Return the cheaper plan that a rehearsal of these files proposed and confirmed, or None if there is no such plan."""
     shortlist = None if rehearsed is None else rehearsed.shortlist
     try:
         plan = None if shortlist is None else cheaper_plan(spec, shortlist)
@@ -468,7 +479,8 @@ def _share(running: Running | None) -> int | None:
 
 
 def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger: Path | None) -> dict[str, Any]:
-    """Return the screen of the sign-off: the claim, open points, the digest of the commitment, and the release command.
+    """Return the contents of the sign-off screen: the guarantee in words, open points, the digest of the commitment, and
+    the command that starts the release.
 
     The commands are written for the folder in which the desk was started.
 
@@ -528,7 +540,8 @@ def _untried(spec: ReleaseSpec) -> list[str]:
 
 
 def _shortlist(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> tuple[str, str]:
-    """Return the option `--shortlist` for the release command, and the reason why `release` would refuse the shortlist.
+    """Return the option `--shortlist` for the release command, or the reason why `release` would refuse the shortlist of
+    the rehearsal.
 
     At least one of the two texts is empty. Both are empty if there is no shortlist for these files.
     """
@@ -563,7 +576,9 @@ class Account:
 def budget_screen(
     spec: ReleaseSpec, strips: Strips, account: Account, rehearsed: Rehearsed | None, query: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the screen of the budget: the parts of the cost, the ledger, the noise in rows, and the chance of no table."""
+    """Return the contents of the screen of the budget: the parts of the cost, the ledger, the noise in rows, and the
+    probability that the release accepts no table.
+    """
     total, law = spec.plan.total, spec.selection_rule.law
     parts = list(_parts(total, 0))
     costs = [_cost(charge, total) for charge, _ in parts]
@@ -609,7 +624,7 @@ def _cost(charge: Charge, total: Charge) -> float:
 
 
 def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dict[str, Any]:
-    """Return the noise in the bins of a column, with the number of public rows in them."""
+    """Return the noise in the bins of a column, in rows, beside the number of public rows in these bins."""
     linked = spec.schema.linked
     of_one_member = linked is not None and linked.place_of(column.name) is not None
     held = None if of_one_member else strips.of(column, spec.input, linked)[0]  # the file counts all members together
@@ -648,7 +663,7 @@ def _bar(limit: Fraction, cost: Fraction, spent: Fraction = Fraction(0)) -> dict
 
 
 def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return the budget of one fit at which a chosen count is as accurate as requested.
+    """Return the budget of one fit that makes a count as accurate as the user requests.
 
     The result is None if the generator chooses its tables, so that the accuracy of a count is unknown.
     """

@@ -32,7 +32,8 @@ FIELDS |= {"delimiter": ",", "encoding": "utf-8", "decimal": ".", "data": "PRIVA
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """The inputs of screen 0, "We have no public file", which shows the command of a scout and drafts from its folder.
+    """The inputs of screen 0, "We have no public file". It shows the command that runs a scout (noisy tables of single
+    columns), and drafts a release from the results.
 
     Attributes
     ----------
@@ -68,7 +69,7 @@ class Start:
         return self.into / f"{self.config.stem}-scout"
 
     def screen(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return the values of the screen's template for these fields. Errors of the inputs are part of the result."""
+        """Return the contents of screen 0 for the entries in its fields. Errors in the entries are part of the contents."""
         fields = {name: query.get(name, first)[:200] for name, first in FIELDS.items()}
         shown: dict[str, Any] = dict.fromkeys(("problem", "command", "words", "columns", "refused", "bins"), "")
         shown |= {"fields": fields, "config": self.config, "codebook": self.codebook, "drafted": self.config.exists()}

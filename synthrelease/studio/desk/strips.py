@@ -33,7 +33,7 @@ MOST_KEPT = 1_000
 
 
 class Strips:
-    """Counts and pictures of the public values of columns, computed once for each state of a column.
+    """The counts and pictures of columns in the public file, which are computed again only if a column changes.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class Strips:
         self._kept: OrderedDict[tuple[object, ...], tuple[PublicBins | None, dict[str, Markup]]] = OrderedDict()
 
     def of(self, column: Column, policy: InputTable, linked: Linked | None) -> tuple[PublicBins | None, Mapping[str, Markup]]:
-        """Return the counts of a column of the public file, or None if the file lacks the column, and a picture for each
-        alternative. The picture is empty if there are no counts.
+        """Return the counts of a column in the public file, and a picture for each of its alternatives (binnings). If the
+        file lacks the column, the counts are None and the pictures are empty.
 
         Parameters
         ----------
@@ -99,7 +99,9 @@ class Strips:
 
 
 def _by_key(file: PublicFile, linked: Linked) -> Counter[str]:
-    """Return the number of rows with each key, in the normalised form of the key. Rows without a key are not counted."""
+    """Count the rows with each key, such as the persons of each household. Keys are normalised, and rows without a key are
+    ignored.
+    """
     column, times = file.columns[linked.key], Counter[str]()
     texts = Texts(texts=[*column], codes=np.arange(len(column)))
     for key, rows in zip(keys_of(texts, file.input, linked.missing_keys), column.values(), strict=True):
