@@ -49,7 +49,7 @@ the noise in standard deviations, by which the noisy count of a code may be lowe
 
 @dataclass(frozen=True, kw_only=True)
 class ScoutedBins:
-    """The bins of a column in a draft.
+    """The bins that a draft gives to a column of a scout, chosen from its noisy counts.
 
     Attributes
     ----------
@@ -79,8 +79,8 @@ class ScoutedBins:
         return len(self.edges) - 1 if self.column.kind == "number" else len(self.codes) + 1
 
     def groups(self, found: Sequence[str] = ()) -> np.ndarray:
-        """Return the (n_finest_bins,) bin of the draft that contains each finest bin. In a numeric column, strings that are
-        not numbers are in the bin of missing values.
+        """Return, for each finest bin, the bin of the draft that contains it, as an (n_finest_bins,) array. In a numeric
+        column, strings that are not numbers are in the bin of missing values.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class ScoutedBins:
 
 
 def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, rows: int, deviation: float) -> ScoutedBins:
-    """Return the bins of a column of codes or strings.
+    """Choose the bins of a column of codes or strings from its noisy counts.
 
     If there are at most 12 codes, each has a bin of its own. If there are more codes, only frequent codes have a bin. A code
     with 1% of the rows gets a bin in 99% of scouts, if these rows are at least 5.4 standard deviations of the noise.
@@ -146,7 +146,7 @@ def number_bins(
     rows: int,
     deviation: float,
 ) -> ScoutedBins:
-    """Return the bins of a numeric column.
+    """Choose the bins of a numeric column from its noisy counts.
 
     A bin has round limits and about an eighth of the rows. If few rows have a number other than a frequent 0, a bin has a
     fifth of these rows, but at least 4% of all rows. The outermost bins have fewer rows. If 0 is frequent, it has a bin of its
@@ -206,8 +206,8 @@ _Cells = Sequence[tuple[Fraction, Fraction, int]]
 
 
 def _cuts(cells: _Cells, mass: float, tail: float, ends: tuple[bool, bool] = (True, True)) -> Iterator[Fraction]:
-    """Yield the limits between bins of about `mass` rows. If there are enough rows, also yield the limit of a small bin at each
-    end that `ends` selects.
+    """Yield limits that join neighbouring cells into bins of about `mass` rows. If there are enough rows, also yield the
+    limit of a small bin at each end that `ends` selects.
     """
     below = [0, *accumulate(count for _, _, count in cells)]
     total = below[-1]
@@ -235,7 +235,9 @@ def _cuts(cells: _Cells, mass: float, tail: float, ends: tuple[bool, bool] = (Tr
 
 
 def _roundest(cells: _Cells, places: Sequence[int]) -> int | None:
-    """Return the index of the first cell with the roundest lower edge, or None if there are no cells."""
+    """Return, among the cells at `places`, the index of the first one with the roundest lower edge, such as 100 rather than
+    110. Return None if there are no places.
+    """
     return max(places, key=lambda place: _roundness(cells[place][0]), default=None)
 
 

@@ -172,7 +172,7 @@ class _UnreadableCodebook(Exception):
 
 
 def _of_ddi(text: str) -> Codebook:
-    """Return the contents of a DDI-Codebook.
+    """Return the contents of a codebook in XML (DDI-Codebook).
 
     A codebook that defines entities is refused, because an entity may refer to another file or expand without limit.
     """

@@ -77,8 +77,8 @@ class Cell:
 
 
 def fillers_from(high: Fraction) -> Fraction:
-    """Return the lower edge of the cell just below a power of ten. Many registers use numbers in this cell as codes, such as
-    97, 998 or 99999.
+    """Return the number from which numbers just below `high`, a power of ten, may be codes, such as 90 for 100. Many
+    registers use codes such as 97, 998 or 99999.
     """
     return high - max(Fraction(10), high / 100)
 
@@ -139,12 +139,14 @@ class ScoutedColumn:
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """The cells of the first table of a numeric column, from the lowest to the highest."""
+        """The cells (intervals) that are counted in the first noisy table of a numeric column, from the lowest to the
+        highest.
+        """
         return _cells(self.low, self.high, self.whole)
 
     @cached_property
     def atoms(self) -> tuple[Fraction, ...]:
-        """The lower edges of the finest bins of a numeric column, in all cells."""
+        """The lower edges of the finest bins of a numeric column, which divide its cells."""
         return _atoms(self.low, self.high, self.whole, self.limits)
 
     @cached_property
@@ -153,11 +155,12 @@ class ScoutedColumn:
 
     @property
     def first_look(self) -> tuple[Fraction, ...]:
-        """The lower edges of the cells of the first table."""
+        """The lower edges of the cells in the first noisy table of a numeric column."""
         return tuple(cell.low for cell in self.cells)
 
     def second_look(self, counts: Sequence[int], deviation: float) -> tuple[Fraction, ...]:
-        """Return the lower edges of the cells of the second table.
+        """Divide cells with many rows in the first noisy table of a column into smaller cells for a second table. Return
+        the lower edges of all cells of the second table.
 
         A cell with all numbers is divided into at most 50 steps, and a cell with a tenth of the numbers into at most 5. There
         are fewer steps if the noise would hide the count of a step. Zeros are not counted as numbers here.
@@ -178,7 +181,8 @@ class ScoutedColumn:
         return tuple(sorted(edges))
 
     def groups(self, edges: Sequence[Fraction]) -> np.ndarray:
-        """Return the (n_finest_bins,) cell that contains each finest bin. `edges` are the lower edges of the cells.
+        """Return, for each finest bin, the index of the cell that contains it, as an (n_finest_bins,) array. `edges` are
+        the lower edges of the cells.
 
         The last two finest bins are for strings that are not numbers, and for missing values. Each has a cell of its own.
         """
@@ -186,7 +190,7 @@ class ScoutedColumn:
         return np.append(places, [len(edges), len(edges) + 1])
 
     def column(self, found: Sequence[str] = ()) -> Column:
-        """Return the column of the schema that is used to read the file.
+        """Return this column as a column of a schema, with which the private file is read.
 
         This column has the finest bins of the scouted column, one bin for unlisted strings or strings that are not numbers, and
         one bin for missing values.
@@ -228,7 +232,9 @@ class ScoutedColumn:
 
 @lru_cache(maxsize=256)
 def _cells(low: Fraction | None, high: Fraction | None, whole: bool) -> tuple[Cell, ...]:
-    """Return the cells of the first table of a numeric column with these bounds. Columns with equal bounds share the result."""
+    """Return the cells (intervals) into which a numeric column with these bounds is divided for its first noisy table.
+    Columns with equal bounds share the result.
+    """
     return tuple(_linear(low, high, whole) or _grid(low, high, whole))
 
 
@@ -273,7 +279,7 @@ def _grid(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell
 def scouted_columns(
     entries: Mapping[str, CodebookEntry], only: Sequence[str] | None = None, leave_out: Sequence[str] = ()
 ) -> tuple[ScoutedColumn, ...]:
-    """Return the columns that a scout counts, from the entries of a codebook.
+    """Return the columns that a scout counts, in the form in which the entries of a codebook describe them.
 
     Parameters
     ----------
@@ -338,7 +344,7 @@ def _scouted(name: str, entry: CodebookEntry) -> ScoutedColumn | None:
 
 
 def schema_of(columns: Sequence[ScoutedColumn], found: Mapping[str, Sequence[str]]) -> Schema:
-    """Return the schema of the private file on the finest bins.
+    """Return the schema with which a scout reads the private file: every column in its finest bins.
 
     Parameters
     ----------

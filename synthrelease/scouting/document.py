@@ -81,7 +81,8 @@ class ScoutedPart(Part):
 
 
 class DependencePart(Part):
-    """The noisy mean dependence of pairs of columns: the total variation distance of their joint table from independence.
+    """A noisy measure of how dependent columns are: the total variation distance of their joint table from independence,
+    averaged over all pairs of columns.
 
     Attributes
     ----------
@@ -185,7 +186,7 @@ class ScoutDocument(Part):
 
 
 def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:
-    """Return the bins of a column in a draft. They depend only on the noisy counts of the column."""
+    """Return the bins that a draft gives to a column of the scout, chosen from its noisy counts."""
     column = part.column
     if column.kind == "number":
         return number_bins(column, part.first, part.lower_limits, part.second[:-2], part.gaps, rows=rows, deviation=deviation)
@@ -194,8 +195,8 @@ def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:
 
 
 def lines_of(document: ScoutDocument) -> Iterator[tuple[str, str, int, int]]:
-    """Yield four values for each noisy count of a single column: the column, the value that was counted, the count, and the
-    number of noise terms in this count.
+    """Yield, for each noisy count of a single column, the name of the column, the value that was counted, the count, and
+    the number of noise terms in the count.
 
     For numbers, these are the counts of the second table.
     """

@@ -259,8 +259,8 @@ def scout(
     expect_head: str | None = None,
     charged: Callable[[Statement], None] = lambda statement: None,
 ) -> ScoutDocument:
-    """Run a scout of a private file. Charge `cap.alone` to the ledger once, write the folder of the scout and return its
-    document.
+    """Run a scout of a private file: charge `cap.alone` to the ledger once, count the columns with noise, and write the
+    results to a folder. Return the document of the scout.
 
     Parameters
     ----------
@@ -370,8 +370,8 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
 
 
 def _first_groups(column: ScoutedColumn) -> np.ndarray:
-    """Return the (n_finest_bins,) cell of the first table that contains each finest bin of a column. Each code has a cell of
-    its own.
+    """Return, for each finest bin of a column, the cell of the first noisy table that contains it, as an (n_finest_bins,)
+    array. Each code has a cell of its own.
     """
     return column.groups(column.first_look) if column.kind == "number" else np.arange(len(column.codes) + 2)
 

@@ -26,7 +26,7 @@ MOST_ROWS = 50_000
 def with_noise(
     values: np.ndarray, charge: Charge, *, parts: int = 1, squared: int, moved: int, entropy: SystemEntropy
 ) -> np.ndarray:
-    """Add noise to whole numbers, at the cost of one of several equal parts of a charge.
+    """Add noise to whole numbers, and spend one of `parts` equal parts of a charge on it.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def with_noise(
 def noisy_tables(
     counts: Counts, groups: Mapping[int, np.ndarray], charge: Charge, entropy: SystemEntropy = SYSTEM
 ) -> dict[int, np.ndarray]:
-    """Return a noisy table of counts for each of these columns.
+    """Return a noisy table of counts for each column in `groups`.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ def frequent_texts(
 def dependence(
     counts: Counts, groups: Sequence[np.ndarray], charge: Charge, entropy: SystemEntropy = SYSTEM
 ) -> tuple[int, int]:
-    """Return the noisy mean dependence of pairs of columns and the number of steps that equal 1. The mean is a whole number of
-    steps.
+    """Return a noisy measure of how dependent the columns are: the mean dependence of all pairs, as a whole number of
+    steps, and the number of steps that equal 1.
 
     The dependence of a pair is the total variation distance between its joint table and the product of the two margins.
 

@@ -40,15 +40,16 @@ _AT_ONCE = 2**22  # Largest number of rows times bins in memory at once
 
 
 def least_rows(size: int, prior: float = PRIOR) -> int:
-    """Return the smallest number of rows of a group whose shares are used, for a column with `size` bins. In a smaller group,
-    the prior would dominate.
+    """Return the smallest number of rows with which the shares of a group are used, for a column with `size` bins. In a
+    smaller group, the prior would dominate.
     """
     return max(LEAST_ROWS, round(ROWS_PER_PRIOR * prior * size))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ConditionalTable:
-    """Groups of records by their first 0, 1, 2, ... predictors, as a tree.
+    """Groups of records as a tree: the whole table is divided by the first predictor, each large enough part by the second
+    predictor, and so on.
 
     Attributes
     ----------
@@ -68,7 +69,7 @@ class ConditionalTable:
     def of(
         cls, x: np.ndarray, size: int, predictors: Sequence[np.ndarray], sizes: Sequence[int], least: int = LEAST_ROWS
     ) -> ConditionalTable:
-        """Return the groups of a table, with the counts of these groups.
+        """Divide the rows of a table into groups by the predictors, and count the bins of a column in each group.
 
         Parameters
         ----------
@@ -95,8 +96,8 @@ class ConditionalTable:
         return cls(sizes=sizes, keys=tuple(keys), children=tuple(children), counts=np.concatenate(counts))
 
     def groups(self, predictors: Sequence[np.ndarray], n_rows: int) -> np.ndarray:
-        """Return the (n_rows,) group of each row: the finest group that is large enough. `predictors` are the (n_rows,) bins
-        of each predictor.
+        """Return the (n_rows,) group of each row: the finest group that has enough rows. `predictors` are the (n_rows,)
+        bins of each predictor.
         """
         group, rows = np.zeros(n_rows, dtype=np.int64), np.arange(n_rows)
         for z, width, keys, children in zip(predictors, self.sizes, self.keys, self.children, strict=False):
@@ -110,8 +111,9 @@ class ConditionalTable:
         return group
 
     def draw(self, groups: np.ndarray, generator: np.random.Generator, prior: float = PRIOR) -> np.ndarray:
-        """Draw (n_rows,) bins with the posterior mean of the shares of each row's group: the counts of the group plus the
-        prior."""
+        """Draw (n_rows,) bins, each with the estimated shares of its row's group: the counts of the group plus the prior
+        (the posterior mean).
+        """
         n_bins = self.counts.shape[1]
         sums = np.cumsum(self.counts.ravel())
         totals = self.counts.sum(axis=1)
@@ -166,7 +168,7 @@ class DoesNotFit(ValueError):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComparedFile:
-    """The public rows over the bins of one configuration, and the request.
+    """The public rows in the bins of one configuration, and the settings that every method for comparison gets.
 
     Attributes
     ----------
@@ -200,8 +202,8 @@ class ComparedFile:
         return self.table.layout.columns
 
     def numbers(self, column: int) -> np.ndarray | None:
-        """Return (n_bins,) representative values of a column, NaN for missing values. The result is None if a bin has no
-        representative value.
+        """Return the (n_bins,) numbers that represent the bins of a column, NaN for missing values. Return None if a bin
+        has no such number.
         """
         values = self.transformation.numbers(self.names[column])
         return values if np.isfinite(values[: self.transformation.binnings[column].present]).all() else None
@@ -215,7 +217,7 @@ class ComparedFile:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MadeTables:
-    """Copies of a whole table.
+    """The tables that a method makes from one file: several copies of the whole table, and the guarantee of the method.
 
     Attributes
     ----------
@@ -247,7 +249,7 @@ class Baseline(ABC):
 
 @dataclass(frozen=True, eq=False)
 class MatrixMask:
-    """Randomised response: Pr(W = v | X = u) = pi[v, u].
+    """Randomised response: the true bin u of a value is reported as bin v with probability pi[v, u].
 
     Raises
     ------
@@ -266,7 +268,9 @@ class MatrixMask:
 
     @classmethod
     def keeping(cls, n_bins: int, share: float) -> MatrixMask:
-        """Return a mask that keeps the bin with this probability, and otherwise draws one of the other bins uniformly."""
+        """Return a mask that keeps the true bin with probability `share`, and otherwise draws one of the other bins
+        uniformly.
+        """
         if not 0 <= share <= 1:
             raise ValueError(f"{share} is not a probability")
         if n_bins == 1:
@@ -289,8 +293,8 @@ class MatrixMask:
         return np.asarray(self.pi[copy])
 
     def local_epsilon(self, masks: int = 1) -> float:
-        """Return the epsilon that W spends on one value: max over v of ln(max_u pi[v, u] / min_u pi[v, u]), times the number
-        of separate masks.
+        """Return the epsilon that a masked value W spends on the true value: the largest log ratio of probabilities, max
+        over v of ln(max_u pi[v, u] / min_u pi[v, u]), times the number of separate masks.
 
         One mask that all copies share counts once, because the copies are functions of the mask, the model and the unchanged
         columns. In data-augmented imputation, this epsilon is no guarantee for a record (docs/appendix/baselines.md).
@@ -303,8 +307,8 @@ class MatrixMask:
 
 @dataclass(frozen=True)
 class OrderedMask:
-    """A mask in which W is the number of the bin plus Gaussian noise. Whether a value is missing is masked by randomised
-    response.
+    """A mask for ordered bins, which reports the number of the bin plus Gaussian noise. Whether a value is missing is
+    masked by randomised response.
 
     Attributes
     ----------
@@ -325,8 +329,8 @@ class OrderedMask:
             raise ValueError("the mask needs a bin of values, a standard deviation above 0, and a probability")
 
     def draw(self, bins: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the masked values W. NaN stands for a value that is reported as missing. For a missing value that is
-        reported as present, W is uniform over the bins.
+        """Return the masked values W: the number of the bin plus noise. NaN stands for a value that is reported as missing.
+        For a missing value that is reported as present, W is uniform over the bins.
         """
         gap = bins >= self.present
         position = np.where(gap, generator.uniform(-0.5, self.present - 0.5, len(bins)), bins)
@@ -362,8 +366,8 @@ probability or density of W given each bin. `continuous` says whether W is a num
 
 
 class IndependentColumns(Baseline):
-    """A method that draws each column independently, with its shares in the file. A criterion that these tables meet does not
-    test associations.
+    """A method for comparison that draws each column independently, with its shares in the file. A criterion that these
+    tables meet does not test associations.
     """
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:

@@ -49,7 +49,7 @@ _TRIES = 20
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DataAugmented:
-    """A public table with everything that is needed to mask and impute its columns.
+    """A public table, with all that is needed to replace the values of some columns X: masks, predictors and rules.
 
     Attributes
     ----------
@@ -83,8 +83,8 @@ class DataAugmented:
 
     @cached_property
     def _steps(self) -> tuple[dict[int, _ColumnStep], dict[int, _ColumnStep]]:
-        """Return two mappings: models of every column given Z and the earlier columns, and models of every column given all
-        other columns. The second mapping is empty for a single column.
+        """Return two mappings with a model for each column of X: first given the unchanged columns Z and the earlier
+        columns of X, then given all other columns. The second mapping is empty for a single column.
         """
         rows, order = self._rows, list(self.predictors)
         unknown = {column: set(order[position:]) - {column} for position, column in enumerate(order)}
@@ -96,8 +96,8 @@ class DataAugmented:
         return first, again if len(order) > 1 else {}
 
     def masked(self, generator: np.random.Generator) -> dict[int, np.ndarray]:
-        """Return the (n_rows,) noisy copy W of each column of X. W is drawn once for all copies, because drawing it for each
-        copy would reveal more.
+        """Return the (n_rows,) noisy copy W of each replaced column X. W is drawn once for all copies, because drawing it
+        for each copy would reveal more.
         """
         masks_by_column = {}
         for column in self.predictors:
@@ -109,13 +109,15 @@ class DataAugmented:
         return masks_by_column
 
     def copy(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> Counts:
-        """Return one copy of the same size, with theta and X drawn given Z and W. A row that still breaks a rule after many
-        tries stays in the copy.
+        """Return one imputed copy of the table, of the same size: the model (theta) and the columns X are drawn given the
+        unchanged columns Z and the noisy copy W. A row that still breaks a rule after many tries stays in the copy.
         """
         return Counts.of(self.table.layout, self.rows(masked, generator))
 
     def rows(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> list[np.ndarray]:
-        """Return (n_rows,) bins of every column, with new draws of the masked columns, in the order of `table.expand()`."""
+        """Return the (n_rows,) bins of every column, after new draws of the replaced columns. The rows are in the order of
+        `table.expand()`.
+        """
         columns = [rows.astype(np.int64) if column in self.predictors else rows for column, rows in enumerate(self._rows)]
         first, again = self._steps
         steps = [first, *[again] * (self.sweeps if again else 0)]
@@ -141,7 +143,9 @@ class DataAugmented:
         masked: np.ndarray,
         generator: np.random.Generator,
     ) -> np.ndarray:
-        """Draw the bins of one column for some rows, given the present values of the other columns and W."""
+        """Draw the bins of one column for some rows, given the present values of the other columns and the noisy copy W of
+        this column.
+        """
         groups = step.table.groups([drawn[z][rows] for z in step.predictors], len(rows))
         risk, copy = self._groups[rows], masked[rows]
 
@@ -161,7 +165,8 @@ class DataAugmented:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _ColumnStep:
-    """The model of one column, given other columns.
+    """The model from which one column is drawn, given other columns: its frequencies in groups of rows, and the rules about
+    it.
 
     Attributes
     ----------
@@ -181,7 +186,7 @@ class _ColumnStep:
     def of(
         cls, method: DataAugmented, rows: Sequence[np.ndarray], column: int, given: Sequence[int], unknown: set[int]
     ) -> _ColumnStep:
-        """Return the step of one column: its frequencies by its predictors, and the rules that contain the column.
+        """Return the model of one column: its frequencies by its predictors, and the rules that contain the column.
 
         Parameters
         ----------
@@ -201,7 +206,9 @@ class _ColumnStep:
 
 
 class AugmentedImputation(Baseline):
-    """The method DA-MI: new draws of the columns that an intruder knows, with a mask for each risk group."""
+    """The method DA-MI (data-augmented multiple imputation): new values are drawn for the columns that an intruder knows,
+    with a noise mask for each risk group.
+    """
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         columns = range(len(file.names))

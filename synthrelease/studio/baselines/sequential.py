@@ -38,7 +38,8 @@ def saturated(
     generator: np.random.Generator,
     prior: float = PRIOR,
 ) -> Counts:
-    """Draw as many rows as the public table has, from saturated tables.
+    """Draw as many rows as the public table has, column by column. Each column is drawn with its shares among similar rows:
+    those that agree in earlier columns.
 
     Parameters
     ----------
@@ -82,7 +83,9 @@ def _by_table(
 
 
 class Sequential(Baseline):
-    """The method of sequential synthesis: saturated tables with a prior, and a second variant without a prior."""
+    """The method of sequential synthesis, for comparison: each column is drawn given the earlier columns. Shares are
+    estimated with a prior and, in a second variant, without a prior.
+    """
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         columns = range(len(file.names))

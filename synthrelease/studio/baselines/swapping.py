@@ -39,8 +39,8 @@ CLOSEST = 2
 
 
 def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
-    """Return the nominal epsilon for each record that differs: the larger of ln o and ln(b + 1) - ln o, with the odds o = p /
-    (1 - p) (Bailie, Gong & Meng 2023).
+    """Return the nominal epsilon of swapping for each record that differs: the larger of ln o and ln(b + 1) - ln o. Here o
+    = p / (1 - p) are the odds of the swap rate, and b is the size of the largest stratum (Bailie, Gong & Meng 2023).
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
 
 
 def pairwise_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
-    """Return twice the nominal epsilon, which bounds the privacy loss between the closest different tables with the same
-    invariants.
+    """Return the epsilon between the two closest tables with the same exactly published statistics: twice the nominal
+    epsilon, because they differ in two records.
 
     The bound is attained for rates above 1/2 at which ln o is the larger term.
     """
@@ -64,20 +64,25 @@ def pairwise_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
 
 
 def least_epsilon(largest_stratum: int) -> float:
-    """Return the smallest nominal epsilon of any rate, ln(b + 1) / 2, which `best_rate` attains."""
+    """Return the smallest nominal epsilon of any swap rate: ln(b + 1) / 2, if the largest stratum has b records. The rate
+    `best_rate` attains it.
+    """
     if largest_stratum < 1:
         raise ValueError("a nominal epsilon exists only for a stratum of at least one record")
     return math.log(largest_stratum + 1) / 2
 
 
 def best_rate(largest_stratum: int) -> float:
-    """Return the rate with the smallest nominal epsilon: odds of sqrt(b + 1), so nearly every record is selected."""
+    """Return the swap rate with the smallest nominal epsilon. Its odds are sqrt(b + 1) if the largest stratum has b
+    records, so nearly every record is selected.
+    """
     odds = math.exp(least_epsilon(largest_stratum))
     return odds / (1 + odds)
 
 
 def rates_for(epsilon: float, largest_stratum: int) -> tuple[float, float]:
-    """Return the lower and the higher rate with this nominal epsilon: odds (b + 1) e^-epsilon and e^epsilon.
+    """Return the two swap rates with this nominal epsilon, the lower rate first. Their odds are (b + 1) e^-epsilon and
+    e^epsilon if the largest stratum has b records.
 
     Raises
     ------
@@ -98,7 +103,8 @@ def _rate(log_odds: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class PermutationSwapping:
-    """The swapped columns, the swap key and the swap rate.
+    """Permutation swapping: the columns whose values are exchanged, the swap key on which the records must agree, and the
+    swap rate.
 
     Attributes
     ----------
@@ -118,20 +124,26 @@ class PermutationSwapping:
             raise ValueError("swapping needs at least one variable. No variable may occur twice or be in the swap key")
 
     def largest_stratum(self, table: Counts) -> int:
-        """Return b, the size of the largest stratum of the whole table."""
+        """Return b, the number of records in the largest stratum of the table. The records of a stratum agree on the swap
+        key.
+        """
         return int(table.project(self.key).counts.max()) if self.key else table.total
 
     def nominal_epsilon(self, table: Counts) -> float:
-        """Return the epsilon of swapping this table for each record that differs, subject to its invariants."""
+        """Return the nominal epsilon of swapping this table, for each record that differs. It compares only tables with the
+        same exactly published statistics (invariants).
+        """
         return nominal_epsilon(self.rate, self.largest_stratum(table))
 
     def pairwise_epsilon(self, table: Counts) -> float:
-        """Return the epsilon between the closest tables with these invariants, for comparison with the epsilon of a release."""
+        """Return the epsilon between the closest tables with the same exactly published statistics as this table, for
+        comparison with the epsilon of a release.
+        """
         return pairwise_epsilon(self.rate, self.largest_stratum(table))
 
     def keeps(self, columns: tuple[int, ...]) -> bool:
-        """Return whether the table of these columns is published exactly. This holds if the table has no swap variables, or if
-        all its other columns are columns of the key.
+        """Return whether swapping leaves the table of these columns unchanged, so that it is published exactly. This holds
+        if the table has no swap variables, or if all its other columns are columns of the key.
         """
         return not set(columns) & set(self.variables) or set(columns) <= {*self.key, *self.variables}
 
@@ -163,8 +175,8 @@ class PermutationSwapping:
         return Counts.of(table.layout, columns)
 
     def _select(self, members: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the records of a stratum that are selected, each with probability `rate`. A single selected record cannot be
-        exchanged, so the selection is then drawn again.
+        """Select records of a stratum, each with probability `rate`. A single selected record cannot be exchanged, so the
+        selection is then drawn again.
         """
         if len(members) < 2:
             return members[:0]
@@ -222,7 +234,9 @@ def swap_report(original: Counts, swapped: Counts, swapping: PermutationSwapping
 
 
 def _wrong_share(original: Counts, swapped: Counts) -> float:
-    """Return the share of the records in a wrong cell: half the sum of |r - s| over the cells of either table, divided by n."""
+    """Return the share of the records that are in a wrong cell after swapping: half the sum of |r - s| over all cells,
+    divided by n, where r and s are the counts of a cell before and after.
+    """
     union = original + swapped
     at = [(table.counts, table.find(union.bins)) for table in (original, swapped)]
     counts = [np.where(position >= 0, of_table[position], 0) for of_table, position in at]
@@ -236,7 +250,9 @@ LOOSE = 0.5
 
 
 class Swapping(Baseline):
-    """The method: values of some columns are exchanged between records that agree in other columns."""
+    """The method of swapping, for comparison: values of some columns are exchanged between records that agree in other
+    columns.
+    """
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         if len(file.names) < 2:
@@ -250,8 +266,8 @@ class Swapping(Baseline):
         return [MadeTables(name=name, guarantee=guarantee, epsilon=pairwise, copies=copies, notes=notes)]
 
     def _columns(self, file: ComparedFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the swap variables and the key. By default, the swap variable is an identifying column. The default key is the
-        column with the strongest association among the columns that do not determine the swap variable.
+        """Return the columns to swap, and the swap key. By default, an identifying column is swapped. Its default key is
+        the column with the strongest association of at most 0.5 (Cramer's V), so that the key does not determine it.
         """
         sizes, names = file.table.layout.sizes, file.names
         variables = tuple(map(names.index, file.swap))
