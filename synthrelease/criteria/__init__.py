@@ -39,8 +39,9 @@ CRITERIA: Kinds[Criterion] = Kinds(
 
 
 def explanation_of(kind: str) -> type[Explanation[Any]]:
-    """Return the class that explains a kind of criterion. It is in the module of the criterion class, and has the same name
-    followed by "Explained". The name of a kind from another package contains a colon; `ExplainedByItself` explains such a kind.
+    """Return the class that explains a kind of criterion to readers, for example `MeanMarginalErrorExplained`, which is in
+    the module of `MeanMarginalError`. Criteria from other packages, whose kinds contain a colon, are explained by
+    `ExplainedByItself`.
     """
     model = CRITERIA[kind]
     if ":" in kind:
@@ -52,8 +53,8 @@ def explanation_of(kind: str) -> type[Explanation[Any]]:
 
 
 def explain(criterion: Criterion) -> Explanation[Any]:
-    """Return the explanation of a criterion. If the criterion has the setting `of`, the explanation describes the rows of the
-    members.
+    """Return the object that explains a criterion to readers. If the setting `of` makes the criterion compare members, such
+    as the persons of a household, the explanation describes their rows.
     """
     explanation = explanation_of(criterion.kind)(criterion)
     if getattr(criterion, "of", None) is None:

@@ -111,8 +111,8 @@ class Criterion(SpecTable):
     # The criterion value, its sensitivity and its range.
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
-        """Return the query about a candidate that must be evaluated on the private table. If the private table is not needed,
-        return the score.
+        """Return the query that the private table must answer to score a candidate (a synthetic table that is not yet
+        accepted). If the private table is not needed, return the score itself.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class Criterion(SpecTable):
 
     @property
     def promised_count(self) -> int:
-        """The smallest number of copies of each row in an accepted candidate."""
+        """The smallest number of copies of each distinct row in any table that meets this criterion."""
         return 1
 
     # The charges.
@@ -153,12 +153,14 @@ class Criterion(SpecTable):
         return mechanism(f"criterion: {self.name}", self.epsilon, "Laplace mechanism")
 
     def once(self) -> tuple[Charge, ...]:
-        """Return the charges that are spent once, before the rounds."""
+        """Return the privacy charges that a criterion spends only once, before the first round, for example to fit a
+        regression.
+        """
         return ()
 
     def per_score(self) -> tuple[Charge, ...]:
-        """Return the charges for one call of `refit` and `score`. They are spent in every round or, with a joint test, once
-        after acceptance.
+        """Return the privacy charges for scoring one candidate, that is, for one call of `refit` and `score`. They are spent
+        in every round or, with a joint test, once after acceptance.
         """
         return (self.charge,) if self.answered_by is None else ()
 
@@ -170,25 +172,28 @@ class Criterion(SpecTable):
         return False
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression | None:
-        """Before the rounds, spend the charges of `once`, and return the regression that later scores use. Return None if the
-        criterion has no regression.
+        """Do the private work that precedes the rounds, which costs the charges in `once`, and return the regression that
+        later scores use. Return None if the criterion has no regression.
         """
         return None
 
     def refit(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Fitted:
-        """Refit the regressions that need a new fit for every score, and return a copy of `fitted` that contains the new fits.
-        Spends a part of `per_score`.
+        """Refit the regressions that need a new private fit for each candidate, and return a copy of `fitted` that contains
+        the new fits. This spends a part of the charges in `per_score`.
         """
         return fitted
 
     # Upper bounds from the shared measurements, which replace a criterion value with separate noise.
 
     def measured_sums(self, facts: PublicFacts) -> Sequence[Sums]:
-        """Return the definitions of the sums of original counts that `measured_bound` needs. This method reads no counts."""
+        """Return the definitions of the weighted sums of original counts from which `measured_bound` bounds the criterion
+        value. This method reads no counts.
+        """
         raise NotImplementedError
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return an upper bound on the exact criterion value of the table, given limits on the sums in the original table.
+        """Return an upper bound on the exact criterion value of the table, given lower and upper limits on sums of original
+        counts.
 
         Parameters
         ----------
@@ -201,8 +206,8 @@ class Criterion(SpecTable):
         raise NotImplementedError
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit on `measured_bound` for tables of n rows. The noise alone causes this limit. The limit is 0 if
-        none is known.
+        """Return a lower limit on the result of `measured_bound` for any table of n rows. The bound cannot be smaller,
+        because the noise leaves the original sums uncertain. The limit is 0 if none is known.
 
         Parameters
         ----------
@@ -228,7 +233,8 @@ class Criterion(SpecTable):
         return self.own_mechanism if self.answered_by is None else ANSWERED
 
     def asked(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
-        """Return the query about a candidate. If the criterion is computed from the shared measurements, return the score.
+        """Return the query that the private table must answer to score a candidate. If the criterion is computed from the
+        shared noisy tables instead (`answered_by`), return the score.
 
         Privacy
         -------
@@ -265,8 +271,8 @@ class Criterion(SpecTable):
         return self.released(query, private.spend(self.charge, figure))
 
     def released(self, query: Query, noisy: NoisyFigure) -> Score:
-        """Return the score of a noisy criterion value. The value of the score is NaN if the candidate fails for every private
-        table (`Query.void`).
+        """Compare a noisy criterion value with the threshold, and return the score. Its value is NaN if the candidate fails
+        for every private table (`Query.void`).
         """
         value = math.nan if query.void else noisy.value
         return self._judged(value, sensitivity=query.sensitivity, noise_sd=noisy.noise_sd)
@@ -311,23 +317,27 @@ class Setting:
 
     @property
     def atomic(self) -> Transformation:
-        """The transformation to atomic bins. In these bins, rows keep all exact values that a criterion uses."""
+        """The transformation to atomic bins, the finest bins of every column. In these bins, rows keep all exact values that
+        a criterion uses.
+        """
         return Transformation(schema=self.schema, binnings=tuple(column.atoms for column in self.schema.columns))
 
     @property
     def answered(self) -> tuple[Criterion, ...]:
-        """The criteria that are computed from the shared measurements."""
+        """The criteria whose values are computed from the shared noisy tables instead of the private rows."""
         return tuple(criterion for criterion in self.criteria.values() if criterion.answered_by is not None)
 
     def sums(self, transformation: Transformation) -> dict[str, Sequence[Sums]]:
-        """Return the `measured_sums` of every criterion that sets `answered_by`, for the bins of a transformation. The sums
-        do not depend on a table.
+        """Return, for every criterion that sets `answered_by`, the definitions of the sums of original counts from which it
+        is computed, over the bins of a transformation. The definitions do not depend on a table.
         """
         facts = self.facts(transformation)
         return {criterion.name: criterion.measured_sums(facts) for criterion in self.answered}
 
     def facts(self, transformation: Transformation, counts: Counts | None = None) -> PublicFacts:
-        """Return the public facts about a table in these bins. Readers of a release know the same facts."""
+        """Return the public facts about a table with these bins, such as its columns, groups and criteria. Readers of a
+        release know the same facts.
+        """
         grouped = {
             column.name: _groups(binning, self.groups.get(column.name))
             for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
@@ -356,8 +366,8 @@ class Setting:
 
 
 def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
-    """Return which groups of [groups] contain the released bins of a column; empty if the column has no groups, or if a bin
-    overlaps two groups.
+    """Return the user's groups of bins of a column (from [groups]), each with a mask of the released bins inside it. The
+    result is empty if the column has no groups, or if a bin overlaps two groups.
     """
     if coarser is None or not binning.refines(coarser):
         return ()
@@ -367,7 +377,8 @@ def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Regression:
-    """The public design of a regression and, after the fit, the fitted line.
+    """A regression of a criterion: its public design, such as which records are possible, and, after the fit, the fitted
+    line.
 
     `possible` is an (n_cells,) mask. It is False for cells whose records the public raw rules exclude. `redraws` is an
     (n_draws, d) array of slopes with further simulated noise. The program uses these slopes to estimate the standard deviation
@@ -391,8 +402,8 @@ class Regression:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredAnswers:
-    """The shared measurements, and the limits that these measurements imply for the sums of all criteria. The limits are
-    computed once for each transformation.
+    """The noisy tables that all rounds share, and the limits on sums of original counts that follow from them. The limits
+    are computed once for each transformation (choice of bins).
 
     Attributes
     ----------
@@ -409,7 +420,9 @@ class MeasuredAnswers:
     _known: dict[tuple[str, ...], Mapping[str, Sequence[Limits]]] = field(default_factory=dict)
 
     def limits(self, transformation: Transformation, setting: Setting) -> Mapping[str, Sequence[Limits]]:
-        """Return limits on the sums of every criterion that sets `answered_by`, for the bins of a transformation."""
+        """Return lower and upper limits on the sums of original counts that criteria with `answered_by` need, over the bins
+        of a transformation, by the name of the criterion.
+        """
         from synthrelease.criteria.measured import all_limits
 
         key = tuple(binning.name for binning in transformation.binnings)
@@ -434,8 +447,8 @@ def possible_cells(raw: Plausibility) -> Callable[[tuple[str, ...]], np.ndarray]
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """What a score uses in addition to the candidate: the fitted regressions, and the answers computed from the shared
-    measurements.
+    """What a criterion needs, in addition to the candidate table, to compute a score: the fitted regressions, and the limits
+    that follow from the shared noisy tables.
     """
 
     regressions: Mapping[str, Regression] = field(default_factory=dict)

@@ -30,7 +30,7 @@ _LIMIT = 2.0**30
 
 
 def noisy_figure(counts: Counts, query: Query, epsilon: Fraction, rows: int, entropy: SystemEntropy) -> NoisyFigure:
-    """Return the criterion value of a query, with noise."""
+    """Compute the criterion value that a query asks for from the private counts, and return it with Laplace noise."""
     return laplace_figure(query.figure(counts), sensitivity=query.sensitivity, epsilon=epsilon, rows=rows, entropy=entropy)
 
 
@@ -69,20 +69,19 @@ def noisy_figures(
 def noisy_least_slack(
     counts: Counts, queries: Sequence[tuple[float, Query]], epsilon: Fraction, entropy: SystemEntropy
 ) -> NoisyFigure:
-    """Return the smallest slack of all queries, with noise. `queries` are pairs of a threshold and a query."""
+    """Return, with noise, the smallest slack (distance from failing) over these pairs of a criterion's threshold and query."""
     return laplace_figure(least_slack(counts, queries), sensitivity=1.0, epsilon=epsilon, entropy=entropy)
 
 
 def least_slack(counts: Counts, queries: Sequence[tuple[float, Query]]) -> float:
-    """Return the smallest slack of all queries, clipped to +-2**30. A slack that is NaN counts as -2**30."""
+    """Return the smallest slack (distance from failing) over all criteria, clipped to +-2**30. NaN counts as -2**30."""
     slacks = [slack(counts, threshold, query) for threshold, query in queries]
     return min((max(-_LIMIT, min(slack, _LIMIT)) if not math.isnan(slack) else -_LIMIT for slack in slacks), default=_LIMIT)
 
 
 def slack(counts: Counts, threshold: float, query: Query) -> float:
-    """Return the distance of a private table from failing a criterion, in units of the sensitivity (see `Query`). The slack of
-    a void query is minus infinity.
-    """
+    """Return how far a private table is from failing a criterion, in units of the sensitivity of the criterion value (see
+    `Query`); negative if it fails. Return minus infinity if the candidate fails for every private table (void)."""
     if query.void:
         return -math.inf
     return query.slack(counts) if query.slack else (threshold - query.figure(counts)) / query.sensitivity

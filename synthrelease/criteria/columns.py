@@ -38,7 +38,9 @@ def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterabl
 
 
 def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
-    """Yield a mistake for every alternative set of bins of the column in which a bin has no representative value."""
+    """Yield a mistake if a bin of the column, in one of its alternative sets of bins, has no representative value (the
+    number that stands for the bin).
+    """
     for transformation in setting.transformations:
         binning = transformation.binning(column)
         if any(number is None for number in binning.numbers[: binning.present]):
@@ -47,7 +49,9 @@ def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
 
 
 def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> Iterable[Mistake]:
-    """Yield a mistake for every alternative set of bins of the column in which a bin overlaps two bins of `coarser`."""
+    """Yield a mistake for every alternative set of bins of the column that does not fit into the bins of `coarser`, because
+    one of its bins overlaps two of them.
+    """
     checked_names: set[str] = set()
     for transformation in setting.transformations:
         binning = transformation.binning(column)
@@ -58,8 +62,8 @@ def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> I
 
 
 def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Iterable[Mistake]:
-    """Yield the mistakes in the columns to group by. Mistakes are unknown names, and alternative sets of bins in which a bin
-    overlaps two bins of [groups].
+    """Yield the mistakes in the columns by which a criterion groups rows: unknown names, and alternative sets of bins in
+    which a bin overlaps two of the column's groups in [groups].
     """
     unknown = [*unknown_columns(setting.schema, field, names)]
     yield from unknown
@@ -69,8 +73,8 @@ def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Ite
 
 
 def condition(binning: Binning, coarser: Binning | None, labels: Collection[str]) -> np.ndarray:
-    """Return an (n_bins,) mask of the bins that have one of these labels. If `coarser` is given, these are labels of its bins,
-    and the mask selects the bins that lie inside one of these coarser bins.
+    """Return an (n_bins,) mask of the bins that a condition names by their labels. If `coarser` is given, the labels name
+    coarser bins, and the mask selects all bins inside the named ones.
     """
     if coarser is None:
         return np.isin(binning.labels, list(labels))
@@ -104,7 +108,9 @@ def condition_mistakes(setting: Setting, field: str, column: str, labels: Collec
 def representation_mistakes(
     setting: Setting, columns: Iterable[str], representation: Mapping[str, str], numbered: Collection[str]
 ) -> Iterable[Mistake]:
-    """Yield the mistakes in the `representation` of a regression. Columns in `numbered` need representative values."""
+    """Yield the mistakes in `representation`, which chooses a set of bins for each column of a regression. The columns in
+    `numbered` need a representative value in every bin.
+    """
     schema, columns = setting.schema, tuple(columns)
     for name in columns:
         alternatives = schema[name].alternatives
@@ -194,7 +200,7 @@ class MarginalCriterion(Criterion):
 
     @cached_property
     def _named(self) -> tuple[FormulaTerm | None, ...]:
-        """The parsed terms of `tables`. A term that is None means the table of all columns."""
+        """The parsed entries of the setting `tables`. None stands for the table of all columns."""
         if not self.tables:
             return ()
         from synthrelease.generators.measurements import FormulaTerm
@@ -221,8 +227,8 @@ class MarginalCriterion(Criterion):
         return min(self.largest, n_columns)
 
     def named(self, layout: Layout) -> tuple[tuple[int, ...], ...]:
-        """Return the tables in `tables` that have more than `up_to` columns. Each table is listed once, as column indices in
-        increasing order.
+        """Return the compared tables that are named in `tables` and have more columns than the `up_to` columns up to which
+        all tables are compared. Each is listed once, as column indices in increasing order.
         """
         width = len(layout.sizes)
         everything = tuple(range(width))
@@ -230,11 +236,15 @@ class MarginalCriterion(Criterion):
         return tuple(dict.fromkeys(columns for columns in sets if len(columns) > self.up_to(width)))
 
     def compared_in(self, layout: Layout) -> dict[str, Any]:
-        """Return the compared tables, as the arguments `largest` and `named` of `data.marginals.differences`."""
+        """Return which tables are compared, as the arguments `largest` (all tables of at most so many columns) and `named`
+        (further tables) of `data.marginals.differences`.
+        """
         return {"largest": self.up_to(len(layout.sizes)), "named": self.named(layout)}
 
     def named_columns(self, bins: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
-        """Return the tables of `named` as lists of column names. `bins` gives the number of bins of every column."""
+        """Return the result of `named`, the compared tables with many columns, as column names instead of indices. `bins`
+        gives the number of bins of every column.
+        """
         layout = Layout(columns=tuple(bins), sizes=tuple(bins.values()))
         return tuple(tuple(layout.columns[column] for column in columns) for columns in self.named(layout))
 
@@ -292,7 +302,9 @@ Tables = TypeVar("Tables", bound=MarginalCriterion)
 
 
 class MarginalCriterionExplained(Explanation[Tables]):
-    """Explain an error of marginal tables, and say for which pairs of columns the criterion checks the association."""
+    """Explain an error of marginal tables, and say whether the criterion would notice that the association of two columns is
+    lost.
+    """
 
     @property
     def asks_single_columns(self) -> bool:
@@ -301,14 +313,14 @@ class MarginalCriterionExplained(Explanation[Tables]):
         return named and (self.about.largest == 1 or (self.about.largest is None and bool(self.about.tables)))
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion compares the table of the pair, and would fail if the association of the pair were
-        lost.
+        """Return whether the criterion would notice that the association of two columns is lost: it compares their table,
+        and the largest error of a cell of independent columns exceeds the threshold.
         """
         return self.about.compares_table(pair.columns, pair.n_columns) and pair.largest_cell > self.about.threshold
 
 
 def furthest(limits: Limits, released: np.ndarray) -> np.ndarray:
-    """Return, for each cell, the largest possible difference between the released count and an original count within its limits
-    (n_cells,).
+    """Return, for each cell, the largest possible difference between the released count and the original count, which is
+    known only within limits (n_cells,).
     """
     return np.maximum(limits.high - released, released - limits.low)

@@ -49,7 +49,7 @@ class Partner:
 
 @dataclass(frozen=True, kw_only=True)
 class FileColumn:
-    """A column of a public file, with its released bins, for which criteria are drafted.
+    """A column of a public file from which criteria are drafted, with its rows counted in the released bins.
 
     Attributes
     ----------
@@ -89,7 +89,9 @@ class FileColumn:
 
     @property
     def tied(self) -> float:
-        """Return the strength of the column's associations, summed over all other columns."""
+        """Return how strongly the column is associated with the other columns: the sum of the strengths of these
+        associations.
+        """
         return sum(partner.distance for partner in self.partners.values())
 
     @property
@@ -130,7 +132,9 @@ class FileFacts:
 
     @property
     def conditions(self) -> tuple[FileColumn, ...]:
-        """Return the possible dependent variables with two frequent categories, the most associated column first."""
+        """Return the columns with two frequent categories that can be dependent variables. The column with the strongest
+        associations comes first.
+        """
         two = [column for column in self.columns if column.explained and len(column.category_rows) == 2]
         frequent = [column for column in two if min(column.category_rows.values()) >= max(100, 0.01 * self.n_rows)]
         return tuple(sorted(frequent, key=lambda column: -column.tied))
@@ -156,7 +160,8 @@ Asked = Literal["", "single columns", "shares of single columns", "pairs"]
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionDraft:
-    """The draft of one criterion: its TOML keys in order, and a remark. The drafted threshold and epsilon are starting values.
+    """The draft of one criterion: its settings in the order of the acceptance file, and a remark for the user. The drafted
+    threshold and epsilon are starting values.
 
     Attributes
     ----------
@@ -180,8 +185,8 @@ class CriterionDraft:
     asks: Asked = ""
 
     def ignoring(self, names: Sequence[str]) -> CriterionDraft:
-        """Return the draft with these columns added to `ignored`, if it is a draft of faithfulness. Otherwise return the draft
-        unchanged.
+        """If this is the draft of a faithfulness criterion, return it with these columns added to those that the criterion
+        ignores. Otherwise return the draft unchanged.
         """
         if "exact" not in self.settings:
             return self
@@ -200,13 +205,13 @@ class CriterionDraft:
         about: float | None = None,
         asks: Asked = "",
     ) -> CriterionDraft:
-        """Return the draft of a criterion with its settings in the order of the file."""
+        """Return the draft of a criterion, with its settings in the order in which the acceptance file lists them."""
         written = {"name": name[:80], "kind": kind, **settings, "epsilon": epsilon}
         return cls(settings=written, remark=remark, about=about, asks=asks)
 
 
 def budget(least: float) -> Fraction:
-    """Return `least`, rounded up to a multiple of 0.001, or to a multiple of 0.01 if it is at least 0.1."""
+    """Round a drafted epsilon up to a multiple of 0.001, or to a multiple of 0.01 if it is at least 0.1."""
     step = 100 if least >= 0.1 else 1000
     return Fraction(max(1, math.ceil(least * step * (1 - 1e-9))), step)
 
@@ -227,7 +232,7 @@ _ROWS_FOR_A_CELL = 4
 
 
 def _share(part: float) -> float:
-    """Return a drafted threshold, rounded to two significant digits."""
+    """Round a drafted threshold to two significant digits."""
     return float(f"{part:.2g}")
 
 
@@ -249,8 +254,8 @@ def absolute_marginal_error(file: FileFacts) -> Drafts:
 
 
 def relative_marginal_error(file: FileFacts) -> Drafts:
-    """Draft a criterion for the ratios of bins. With the clip 1.25, the sensitivity is about 1.6 / (number of rows in the
-    rarest bin).
+    """Draft a criterion for the ratio of the private and the released count of each bin. With ratios clipped at 1.25, the
+    sensitivity is about 1.6 / (number of rows in the rarest bin).
     """
     shares = [times / file.n_rows for column in file.columns for times in column.category_rows.values()]
     shares += [column.missing_rows / file.n_rows for column in file.columns if column.missing_rows]
@@ -342,9 +347,9 @@ def difference_in_proportions(file: FileFacts) -> Drafts:
 
 
 def mean_of_roots(file: FileFacts) -> Drafts:
-    """Draft criteria for up to two means over roots, such as households. The first criterion concerns how often the members
-    agree in a column. It uses the column in which the first two members are most strongly associated. The second criterion
-    concerns the mean of a numeric column.
+    """Draft criteria for up to two means over roots, such as households: how often the members of a root agree in a column,
+    and the mean of a numeric column. The first one uses the column in which the first two members are most strongly
+    associated.
     """
     by_name, kind = {column.name: column for column in file.columns}, "mean_of_roots"
     beside = dict[str, float]()  # the association between the first two members of a root in each column
@@ -401,7 +406,7 @@ def logistic_regression(file: FileFacts) -> Drafts:
 def _regression(
     target: FileColumn, features: Sequence[FileColumn], names: tuple[str, str], bins: str, limits: dict[str, object], note: str
 ) -> Iterable[CriterionDraft]:
-    """Draft a regression on the exact values of the features, and a second regression on the bins of the features, which may
+    """Draft two criteria for the same regression: one on the exact values of the features, and one on their bins, which may
     replace the first.
     """
     if not features:

@@ -75,10 +75,9 @@ class Explanation(Generic[Kind]):
         return None
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return an upper limit on how much larger the exact criterion value would be if it were computed from all rows of the
-        file that pass the rules, instead of the random subset that the release uses (theory 13.17, drawn shares). Counts are
-        expressed as shares of the rows. The limit is wrong with at most the probability `drawing.risk`. Return None if no limit
-        is known.
+        """Return an upper limit on how much larger the criterion value could be for all rows of the file that pass the rules
+        than for the random subset that the release uses, with counts as shares of the rows (theory 13.17, drawn shares). The
+        limit is wrong with probability at most `drawing.risk`. Return None if no limit is known.
         """
         return None
 
@@ -91,8 +90,8 @@ class Explanation(Generic[Kind]):
     # For a plan and a rehearsal, before the release is made.
 
     def least_sensitivity(self, n: int, setting: Setting | None = None) -> float | None:
-        """Return a lower limit on the sensitivity for any candidate of n rows, or None if the settings do not determine a
-        limit.
+        """Return a lower limit on the sensitivity of the criterion value, which holds for every candidate of n rows. Return
+        None if the settings do not determine a limit.
         """
         return 1 / n if self.about.counts_rows else None
 
@@ -116,8 +115,8 @@ class Explanation(Generic[Kind]):
         return False
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the part of the public table with the largest error. Return None if there is no such part, or if the class
-        gives the reason why this part cannot be named (`no_offender`).
+        """Return the part of the public table, such as a cell or a group, in which the candidate has the largest error.
+        Return None if there is no such part, or if the class says why it cannot be named (`no_offender`).
 
         Parameters
         ----------

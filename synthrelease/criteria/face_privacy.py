@@ -95,7 +95,9 @@ class RareRows(Criterion):
         return float(sum(rare for _, rare in self._rare_parts(table)))
 
     def _rare_parts(self, table: Counts) -> Iterator[tuple[tuple[int, ...], int]]:
-        """Yield every choice of columns, with the number of rare combinations in these columns."""
+        """For every choice of `columns` columns, yield these columns and the number of rare combinations of their bins. Rare
+        combinations occur in the table, but fewer than `minimum_count` times.
+        """
         from synthrelease.data.marginals import sub_tables
 
         width = self.columns or len(table.layout.sizes)
@@ -124,7 +126,9 @@ class RareRowsExplained(Explanation[RareRows]):
         return self.about._rare(facts.table)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the table with the most rare combinations. Only the candidate is read."""
+        """Return the set of columns in which the candidate has the most rare combinations of bins. Neither public nor
+        private rows are read.
+        """
         if self.about.columns is None:
             return None
         columns, rare = max(self.about._rare_parts(candidate.counts), key=lambda table: table[1])

@@ -78,8 +78,8 @@ class PublicFacts:
         return self.counts
 
     def cells(self, names: tuple[str, ...]) -> np.ndarray:
-        """Return the (n_cells,) counts over the product of the released bins of these columns. The last column varies
-        fastest."""
+        """Return the number of released rows in each combination of bins of these columns, as an (n_cells,) array. The last
+        column varies fastest."""
         return self.table.marginal([self.table.layout.index(name) for name in names]).ravel()
 
     def of_values(self, cells: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
@@ -124,7 +124,7 @@ class LostPair:
     n_columns: int
 
     def is_one_of(self, column: str, others: Iterable[str]) -> bool:
-        """Return whether the pair consists of this column and one of the other columns."""
+        """Return whether one column of the pair is `column` and the other is in `others`."""
         return column in self.columns and any(self.columns == {column, other} for other in others)
 
 
@@ -134,8 +134,8 @@ class LostPair:
 
 @dataclass(frozen=True, kw_only=True)
 class CellError:
-    """A bound on the errors of cells. No cell has an error above `rows` in any table of at most `largest` columns, or in any
-    of `tables`.
+    """A bound on the errors of counts: in every table of at most `largest` columns, and in every table in `tables`, no count
+    is wrong by more than `rows` rows.
     """
 
     rows: int
@@ -195,8 +195,8 @@ class Unmatched:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SumError:
-    """Upper limits on weighted sums over the cells of the original table R of some columns. For each sum, the sum of weight
-    times R over the cells is at most `most`.
+    """Upper limits on weighted sums of the original counts in the table of some columns. Each sum, of weight times count
+    over the cells of the table, is at most the value in `most`.
 
     `weights` has one array for each sum. This array has an axis for each column, over the released bins of the column.
     """
@@ -208,7 +208,9 @@ class SumError:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SumErrors:
-    """All limits on weighted sums that follow from one criterion. The tables may have different columns."""
+    """All upper limits on weighted sums of original counts that follow from one criterion. The sums may be over tables of
+    different columns.
+    """
 
     sums: tuple[SumError, ...]
     criterion: str
@@ -231,7 +233,8 @@ MECHANISM = "K-norm: one noise for several figures"
 
 @dataclass(frozen=True, kw_only=True)
 class OneNoise:
-    """The noise of one criterion value that shares a noise vector with other criterion values.
+    """The noise in a criterion value that is released together with other criterion values. All of them share one noise
+    vector.
 
     Attributes
     ----------
@@ -261,14 +264,14 @@ class OneNoise:
         return value + (self.beyond(rows, 2 * risk) + 1) * shared_grid(sensitivity, rows).step
 
     def deviation(self, sensitivity: float) -> float:
-        """Return the standard deviation of the noise, without the effect of the grid, for callers that do not know the number
-        of rows.
+        """Return the standard deviation of the noise in a criterion value for callers that do not know the number of rows.
+        The rounding of values to a grid is ignored.
         """
         return math.sqrt((self.figures + 1) * (self.figures + 2) / 3) * sensitivity / float(self.epsilon)
 
     def because(self, epsilon: Fraction) -> str:
-        """Return the text that explains a charge of this epsilon. It compares the standard deviation of the shared noise with
-        the standard deviation of separate Laplace noise.
+        """Return the text that explains why a criterion value with shared noise is charged this epsilon. It compares the
+        standard deviation of the shared noise with that of separate Laplace noise.
         """
         share = self.deviation(1.0) * float(epsilon) / math.sqrt(2)
         return (
@@ -289,8 +292,8 @@ def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | No
 
 
 def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
-    """Decide which criterion values share one noise vector, and return the noise of each by the name of its criterion. The
-    result is empty or contains at least two entries.
+    """Decide which criterion values get their noise from one shared vector, and return the noise of each by the name of its
+    criterion. The result is empty or contains at least two entries; all other values get separate noise.
 
     The result depends on the epsilons alone, so it is public. The search starts with all criterion values. It removes the
     criterion value with the largest epsilon if separate noise would be smaller for this value, or if more than `MOST_NUMBERS`
@@ -345,7 +348,7 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """A criterion's query to the private table. The query itself is public. Only its functions `figure` and `slack` read
+    """What a criterion asks of the private table. The query itself is public; only its functions `figure` and `slack` read
     private counts.
 
     Attributes
@@ -422,7 +425,9 @@ def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
 
 
 def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns: Sequence[str], facts: PublicFacts) -> str:
-    """Describe how the values of original rows are changed before a regression. The string is empty if they are not changed."""
+    """Describe how a criterion changes the values of original rows before a regression, for example by clipping them to a
+    range. The string is empty if they are not changed.
+    """
     which = {
         "bins": "each original value is replaced by the representative value of its bin",
         "own target": "each value of a feature is replaced by the representative value of its bin",
@@ -442,14 +447,17 @@ def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns:
 
 @dataclass(frozen=True, kw_only=True)
 class PublicCounts:
-    """A table of public rows in a candidate's bins. The caller guarantees that the rows are public."""
+    """A table of public rows, divided into the bins of a candidate (a synthetic table). The caller guarantees that the rows
+    are public.
+    """
 
     counts: Counts
 
 
 @dataclass(frozen=True, kw_only=True)
 class Offender:
-    """The part of a table with the largest error.
+    """The part of a candidate with the largest error, such as the cell "age=18-24, sex=F", with its values in the candidate
+    and in the public table.
 
     Attributes
     ----------

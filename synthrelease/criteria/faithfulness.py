@@ -121,8 +121,8 @@ class Faithfulness(Criterion):
         return wrong
 
     def _unlike(self, linked: Linked | None) -> Iterable[Mistake]:
-        """Yield the mistakes in `any_order`: it is set without [members], or the columns of the members are not all compared in
-        the same way.
+        """Yield the mistakes in the setting `any_order`, with which the order of members does not matter. It needs
+        [members], and the columns of all members, such as age_1 and age_2, must be compared in the same way.
         """
         if linked is None:
             yield Mistake("any_order", "any_order = true requires a configuration with [members]")
@@ -141,7 +141,9 @@ class Faithfulness(Criterion):
         return tuple(index for index, name in enumerate(layout.columns) if name not in self.ignored)
 
     def steps(self, transformation: Transformation) -> tuple[Step, ...]:
-        """For each column of `within_one_bin`, return which bins may be matched with the next higher bin."""
+        """For each column that may differ by one bin in similar rows (`within_one_bin`), return which of its bins are
+        similar to the next higher bin.
+        """
         from synthrelease.criteria.faithfulness_mechanism import Step
 
         compared, steps = self.compared(transformation.layout), []
@@ -153,7 +155,8 @@ class Faithfulness(Criterion):
 
 
 def similar_to_next(bins: Binning | PublishedColumn, kind: str, around: float | None) -> np.ndarray:
-    """Return an (n_bins,) mask of the bins that are similar to the next higher bin.
+    """Return an (n_bins,) mask of the bins of a column that count as similar to their next higher bin, such as neighbouring
+    age groups.
 
     Parameters
     ----------

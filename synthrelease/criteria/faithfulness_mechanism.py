@@ -58,9 +58,8 @@ def unmatched_share(
 
 
 def compared_rows(counts: Counts, compared: tuple[int, ...], linked: Linked | None) -> Counts:
-    """Return the table of the compared columns. If `linked` is given, first sort the members of each root by their bins in the
-    compared columns.
-    """
+    """Return the table of the compared columns. With `linked`, first sort the members of each root (such as the persons of a
+    household) by their compared bins, so that their order does not matter."""
     if linked is not None:
         names = counts.layout.columns
         bins = linked.in_order(names, counts.bins, {names[column] for column in compared})
@@ -109,7 +108,8 @@ def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, 
 
 
 def _hashed(table: Counts, left_out: Sequence[int], cells: slice, first_bit: int) -> Iterator[np.ndarray]:
-    """Yield, for each word that is left out, a 31-bit hash of all other words of some cells. `first_bit` chooses the hash."""
+    """For each word in `left_out`, yield a 31-bit hash of all other words of some cells. A word is an integer that contains the
+    bins of a few columns. `first_bit` chooses the hash."""
     mixed = _mixed(words_of(table.layout, rows_at(table.bins, cells)))
     every = mixed.sum(axis=0)
     for word in left_out:
@@ -117,8 +117,8 @@ def _hashed(table: Counts, left_out: Sequence[int], cells: slice, first_bit: int
 
 
 def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the (n_words, n_cells) 64-bit hash of each word of each cell (Steele, Lea & Flood 2014, the SplitMix
-    finalizer)."""
+    """Hash every word of every cell to 64 bits, and return the (n_words, n_cells) hashes (SplitMix finalizer; Steele, Lea &
+    Flood 2014). A word is an integer that contains the bins of a few columns."""
     mixed = np.stack(words).view(np.uint64)
     for number, bits in enumerate(mixed, start=1):
         bits += np.uint64(number * 0x9E3779B97F4A7C15 % 2**64)
@@ -129,8 +129,8 @@ def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _shared(left: Counts, right: Counts, word: int, first_bit: int) -> np.ndarray:
-    """Return a mask over the remainders of hashes. The mask is True for each hash that occurs in both tables, and for a few
-    other hashes.
+    """Return a mask over the remainders of hashes. It is True for every hash that occurs in both tables, and for the few other
+    hashes with the same remainder.
 
     The hashes of both tables are sorted, with the table as their last bit. If a hash occurs in both tables, two neighbouring
     entries then differ in this bit alone. In large tables, even and odd hashes are sorted separately, in half the memory.
@@ -153,8 +153,8 @@ def _shared(left: Counts, right: Counts, word: int, first_bit: int) -> np.ndarra
 
 
 def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the pairs (left cell, right cell) of similar cells, in groups: first the pairs of equal cells, then a group for
-    each step down, and a group for each step up. In each half, the longest step towards the first cell comes first.
+    """Return the pairs (left cell, right cell) of similar cells, in groups: equal cells, then a group for each step of one bin
+    down, then one for each step up. Each half is sorted by the change of the cell's integer code, lowest first.
 
     Within a group, every cell of either table occurs at most once.
     """
@@ -171,7 +171,8 @@ def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[n
 
 @dataclass(frozen=True, kw_only=True)
 class _Codes:
-    """Integer codes of the cells of both tables. If a column moves to its next bin, the code grows by a fixed stride.
+    """Integer codes of the cells of two tables. They are chosen so that a move of one column to its next bin always adds the
+    same number, the stride of this column.
 
     Attributes
     ----------
@@ -195,7 +196,7 @@ class _Codes:
 
 
 def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[_Codes]:
-    """Yield the codes for each group of neighbouring columns that contains some of `columns`.
+    """Yield the codes of the cells (see `_Codes`) for each group of neighbouring columns that contains some of `columns`.
 
     A code combines two numbers: the rank of the cell's bins in all other columns among all cells of both tables, and the code
     of its bins in the group. A layout with codes has a single group of all columns.
@@ -234,7 +235,8 @@ def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[
 
 
 def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:
-    """Compute the greedy flow along a group of edges, subtract it from the free capacities in place, and return it."""
+    """Send as much flow as possible along each edge, subtract it from the free capacities of both ends in place, and return the
+    flows."""
     amount = np.minimum(left_free[tails], right_free[heads])
     left_free[tails] -= amount
     right_free[heads] -= amount
@@ -242,9 +244,8 @@ def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
 
 def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> int:
-    """Return the largest flow that can be added to a given flow. It is the maximum flow of the residual network, and is
-    computed part by part.
-    """
+    """Return how much flow can still be added to a given flow. This is the maximum flow of the residual network, and is
+    computed part by part."""
     if not len(tails) or not left_free.any() or not right_free.any():
         return 0
     part = _parts(tails, heads, left_free, right_free)
@@ -252,8 +253,8 @@ def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free:
 
 
 def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:
-    """Return the (n_left + n_right,) part of the network that each cell belongs to, or -1 for cells that can get no further
-    flow.
+    """Divide the cells, the nodes of the flow network, into parts that can be solved separately. Return the (n_left + n_right,)
+    part of each cell, or -1 for cells that can get no further flow.
 
     No flow passes between connected components, so the maximum flow is the sum over components. A component is finished if it
     has no free cells on one side: it already has its maximum flow (theory 8.2, independent parts). The other components are

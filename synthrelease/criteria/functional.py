@@ -40,7 +40,9 @@ _SMALLEST_EIGENVALUE = 1e-3
 
 
 def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], prior: Prior | None) -> bool:
-    """Return whether computations with these public numbers and this prior could exceed the range of floating-point numbers."""
+    """Return whether the computations of a regression with these public numbers and this prior guess could exceed the range
+    of floating-point numbers.
+    """
     prior = prior or _mid_range(numbers)
     *features, target = (np.concatenate([axis, limit.low, limit.high]) for axis, limit in zip(numbers, limits, strict=True))
     with np.errstate(all="ignore"):
@@ -55,8 +57,8 @@ def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], pri
 
 @dataclass(frozen=True, kw_only=True)
 class Design(MomentGrid):
-    """The public domain of a record, and the integer moments of a record. The domain is the product of the bins of some
-    columns.
+    """The public design of a regression: which records are possible (the combinations of bins of some columns), and which
+    whole numbers each record adds to the sums from which the line is computed.
 
     Attributes
     ----------
@@ -79,7 +81,7 @@ class Design(MomentGrid):
         limits: tuple[Interval, ...] | None = None,
         counted: bool = False,
     ) -> Design:
-        """Compute the scales and the sensitivity of a design.
+        """Compute how the moments of a record are scaled to whole numbers, and the sensitivity of the sums of these numbers.
 
         Parameters
         ----------
@@ -104,12 +106,13 @@ class Design(MomentGrid):
         return replace(scaled, sensitivity=2 * max(sizes))
 
     def _chosen(self, axes: Sequence[np.ndarray], indices: np.ndarray) -> list[np.ndarray]:
-        """Return, for every column, the entries of the column's axis for these cells."""
+        """For each column, look up the entries of its array in `axes` for the bins of these cells, and return them."""
         digits = np.unravel_index(indices, [len(axis) for axis in self.numbers])
         return [axis[digit] for axis, digit in zip(axes, digits, strict=True)]
 
     def largest_moments(self, indices: np.ndarray) -> np.ndarray:
-        """Return (n, k) upper limits on the absolute moments of any record in each of these cells.
+        """Return (n, k) upper limits on the absolute moments, such as products of features, of any record in each of these
+        cells.
 
         The operations of `records_mechanism.real_moments` are applied to intervals. Rounding is monotone, so no record of the
         cell exceeds the limits.
@@ -125,7 +128,8 @@ class Design(MomentGrid):
         return all_moments(np.column_stack(standard), self._residuals(records), self.counted)
 
     def extreme_cells(self, possible: np.ndarray) -> np.ndarray:
-        """Return, for each combination of bins of the features, the possible cell with the largest residual.
+        """For each combination of bins of the features, return the possible cell in which a record can have the largest
+        residual from the guessed line.
 
         Other cells have no larger limits on moments, because these limits grow with the residual.
         """
@@ -137,12 +141,12 @@ class Design(MomentGrid):
         return np.concatenate(chosen)
 
     def _records(self, indices: np.ndarray) -> list[Interval]:
-        """Return, for every column, the values that records in these cells can have."""
+        """Return, for every column, the interval of values that records in each of these cells can have."""
         ends = [self._chosen([getattr(limit, end) for limit in self.limits], indices) for end in ("low", "high")]
         return [Interval(low, high) for low, high in zip(*ends, strict=True)]
 
     def _residuals(self, records: Sequence[Interval]) -> np.ndarray:
-        """Return the largest absolute residual of the records in each cell."""
+        """Return the largest absolute residual from the guessed line that a record in each cell can have."""
         residual = records[-1] - Interval.exactly(np.array(self.prior.intercept))
         for feature, coefficient in zip(records, self.prior.coefficients.tolist(), strict=False):
             residual = residual - feature.times(coefficient)
@@ -152,8 +156,8 @@ class Design(MomentGrid):
 def design_of(
     numbers: tuple[np.ndarray, ...], possible: np.ndarray, prior: Prior | None, *, limits: tuple[Interval, ...], counted: bool
 ) -> Design:
-    """Return the result of `Design.of`, and cache recent designs, because a rehearsal needs the same design for every private
-    fit.
+    """Return the public design of a regression, as computed by `Design.of`. Recent designs are cached, because a rehearsal
+    needs the same design for every private fit.
     """
     guess = (prior.coefficients, prior.centres, prior.spreads) if prior else ()
     arrays = (*numbers, *(end for limit in limits for end in (limit.low, limit.high)), possible, *guess)
@@ -172,7 +176,9 @@ _designs: dict[tuple[object, ...], Design] = {}
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyMoments:
-    """The noisy moment sums in real units, and the scale of the noise on the integer grid. Both are public."""
+    """The noisy sums from which a regression line is computed, in real units, and the scale of their noise on the integer
+    grid. Both are public.
+    """
 
     design: Design
     sums: np.ndarray
@@ -180,7 +186,9 @@ class NoisyMoments:
 
     @classmethod
     def of(cls, design: Design, noisy: np.ndarray, epsilon: Fraction) -> NoisyMoments:
-        """Return the noisy moments from the result of `records_mechanism.noisy_sums` at this epsilon."""
+        """Convert the noisy sums of scaled moments, as `records_mechanism.noisy_sums` returns them at this epsilon, to real
+        units.
+        """
         return cls(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
 
     def solve(self, n: int) -> LinearModel:
@@ -196,7 +204,9 @@ class NoisyMoments:
         )
 
     def _corrections(self, sums: np.ndarray, n: int) -> np.ndarray:
-        """Return the (..., d + 1) corrections of the guessed line, in standard units, for (..., k) sums of moments."""
+        """Return how the noisy sums of moments correct the guessed regression line: (..., d + 1) corrections in standard
+        units, for (..., k) sums.
+        """
         d = len(self.design.numbers) - 1
         means = sums[..., 1:] / np.maximum(1.0, sums[..., :1]) if self.design.counted else sums / n
         products = np.empty((*sums.shape[:-1], d + 1, d + 1))
@@ -210,8 +220,8 @@ class NoisyMoments:
         return np.asarray(scaled @ vectors.swapaxes(-1, -2) @ means[..., d + len(rows) :, None])[..., 0]
 
     def redrawn(self, n: int, n_draws: int, entropy: np.random.Generator) -> np.ndarray:
-        """Add further noise of the same scale to these sums, n_draws times, and return the (n_draws, d) slopes (a parametric
-        bootstrap).
+        """Simulate (n_draws, d) slopes by a parametric bootstrap, that is, by adding further noise of the same scale to the
+        noisy sums n_draws times.
 
         The computation is post-processing, because it starts from the noisy sums.
         """

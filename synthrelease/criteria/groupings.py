@@ -49,7 +49,7 @@ class Grouping:
         return len(self.labels)
 
     def on_atoms(self, transformation: Transformation) -> Grouping:
-        """Return the same grouping of the atomic bins."""
+        """Return the same groups of rows, given by atomic bins (the finest bins) instead of the bins of the transformation."""
         return replace(self, into=self.into[transformation.maps[self.column]])
 
     def where(self, group: int) -> str:
@@ -94,8 +94,8 @@ def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts:
 
 
 def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFacts) -> np.ndarray:
-    """For a group from `public_groupings`, return an (n_bins,) array with the number of released rows in each bin of the
-    criterion's column.
+    """Return how many released rows of a group are in each bin of the criterion's column, as an (n_bins,) array. The group
+    is given as in `public_groupings`.
     """
     rows = facts.cells(columns).reshape(inside.shape) * inside
     return rows.reshape(-1, inside.shape[-1]).sum(axis=0)
@@ -104,7 +104,8 @@ def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFac
 def public_groupings(
     by: Iterable[str], overall: bool, column: str, facts: PublicFacts
 ) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
-    """Yield every group as a pair (columns, inside), the form in which weighted sums are defined. The function reads no table.
+    """Yield every group of rows that a criterion compares, as a pair (columns, inside): some columns, and which combinations
+    of their bins are in the group. Weighted sums are defined in this form. The function reads no table.
 
     columns : (`column`,) for the group of all rows, and for groups by `column` itself; otherwise the grouping column and
         `column`.
@@ -120,8 +121,8 @@ def public_groupings(
 
 
 def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
-    """Return an (n_groups, n_bins) mask: whether each released bin of a column is in each group. Bins of missing values are in
-    no group.
+    """Return an (n_groups, n_bins) mask of the released bins of a column that are in each group. Bins of missing values are
+    in no group.
     """
     column = facts.by_name[name]
     groups = np.eye(len(column.labels), dtype=bool)
@@ -136,8 +137,8 @@ def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
 
 
 def furthest_mean(limits: Limits, step: float, size: int, target: float, most: float) -> float:
-    """Return the largest possible error |resized mean - target| of the mean of a group, over all numbers of rows and all
-    sums of values that lie within the limits.
+    """Return the largest possible error |resized mean - target| of the mean of a group, if its number of rows and its sum of
+    values are known only within limits. A resized mean is the sum divided by at least the minimum size.
 
     Parameters
     ----------
@@ -158,7 +159,8 @@ def furthest_mean(limits: Limits, step: float, size: int, target: float, most: f
 
 
 def furthest_share(limits: Limits, hits: int, rows: int) -> float:
-    """Return the largest possible error of a share of a group, which is |a - p (a + b)| / rows with p = hits / rows.
+    """Return the largest possible error of a share in a group, if the original counts are known only within limits. This
+    error is |a - p (a + b)| / rows, where p = hits / rows is the released share.
 
     Of the original rows of the group, a count for the share and b do not. The result is the maximum over all a and b within
     limits. The expression a - p (a + b) = a (1 - p) - b p is linear in a and b.
@@ -170,8 +172,8 @@ def furthest_share(limits: Limits, hits: int, rows: int) -> float:
 
 
 def most_beyond(limits: Limits, rows: np.ndarray, quantiles: Sequence[Fraction], within: int) -> Iterator[float]:
-    """For every quantile, yield an upper bound on the number of excess original rows outside the window around the table's
-    quantile. Yield NaN for a table without rows.
+    """For every quantile, yield an upper bound on the excess of original rows on one side of the window of bins around the
+    released quantile. Yield NaN for a table without rows.
 
     Parameters
     ----------
@@ -214,7 +216,9 @@ class InGroups(OfMembers):
         return (self.column, *self.by)
 
     def groups_in(self, facts: PublicFacts) -> list[tuple[tuple[str, ...], np.ndarray]]:
-        """Return every group as a pair (columns, inside), as `public_groupings` does."""
+        """Return every group of rows as a pair (columns, inside): some columns, and an array that is 1 for the combinations
+        of their bins that are in the group (see `public_groupings`).
+        """
         return list(public_groupings(self.by, self.overall, self.column, facts))
 
     def column_mistakes(self, setting: Setting, *, ordered: bool = False) -> list[Mistake]:
@@ -247,14 +251,14 @@ class InGroupsExplained(Explanation[Grouped]):
         return grouped(self.about.by, self.about.overall, facts)
 
     def smallest(self, facts: PublicFacts) -> int:
-        """Return the number of released rows with a value in the smallest group."""
+        """Return the size of the smallest group, counting only released rows that have a value of the compared column."""
         bins = facts.table.digits(facts.table.layout.index(self.about.column))
         with_value = bins < facts.by_name[self.about.column].present
         return smallest_group(self.about.by, self.about.overall, with_value, facts)
 
     def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
-        """Return a limit on how much the random drawing of rows changes `shares` shares of each group, and the complements of
-        these shares within the group. The limit is wrong with probability at most `drawing.risk`.
+        """Return a limit on how much the random drawing of rows changes `shares` shares of each group, or the rest of the
+        group beside each share. The limit is wrong with probability at most `drawing.risk`.
         """
         ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})
         return drawing.of_shares(2 * len(self.about.groups_in(facts)) * shares * ways)

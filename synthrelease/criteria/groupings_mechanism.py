@@ -34,7 +34,7 @@ _PRODUCTS = 2**30  # Largest count at which a 64-bit integer can contain the dif
 def furthest_mean_of_groups(
     counts: Counts, rows: RowsOfGroups, groups: Sequence[Grouping], sizes: Sequence[np.ndarray], targets: Sequence[np.ndarray]
 ) -> float:
-    """Return the largest absolute difference, over all groups, between the resized mean of a group and its target."""
+    """Return the largest difference, over all groups, between the resized private mean and its target, the released mean."""
     worst = 0.0
     for group, size, target in zip(groups, sizes, targets, strict=True):
         means = resized_means(*rows.of_original(counts, group), size)
@@ -43,7 +43,7 @@ def furthest_mean_of_groups(
 
 
 def largest_excess(counts: Counts, windows: Sequence[Windows], n: int) -> float:
-    """Return the largest number of excess rows beyond a window, divided by n."""
+    """Return the largest excess of private rows beyond a window of bins around a released quantile, divided by n."""
     return max(int(window.excess(counts).max()) / (window.q.denominator * n) for window in windows)
 
 
@@ -70,8 +70,8 @@ def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) 
 
 
 def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, ours: np.ndarray) -> np.ndarray:
-    """Return m times the difference between the number of rows that a share counts (hits) and the number h/m * rows that the
-    candidate's share implies. This is hits * m - h * rows, elementwise.
+    """Compare the number of original rows of a group that a share counts (hits) with the number h/m * rows that the candidate's
+    share h/m implies. Return m times the difference, hits * m - h * rows, elementwise.
 
     The results are exact whole numbers: Python integers if the products could exceed 64 bits.
 
@@ -95,8 +95,8 @@ def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) ->
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOfGroups:
-    """Compute two numbers for every group: how many rows have a value, and the sum of the differences between these values and
-    a public centre.
+    """Compute, for every group, how many rows have a value of a column, and the sum of (value - centre) over these rows, with a
+    public centre.
 
     Attributes
     ----------
@@ -113,12 +113,13 @@ class RowsOfGroups:
     own: bool
 
     def of_released(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_groups,) counts and sums of a table on the released bins, with representative values."""
+        """Return each group's number of rows and sum of values, (n_groups,) each, in a table in the released bins."""
         cells = rows_of_bins(table, self._place, grouping, len(self.transformation.binning(self.column)))
         return sums_of_rows(cells, self._clipped(self.transformation.numbers(self.column)))
 
     def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n_groups,) counts and sums of the original table. They are cached, because all candidates need them."""
+        """Return each group's number of rows and sum of values, (n_groups,) each, in the original table. Cached for all
+        candidates."""
         if not self.own:
             return self.of_released(table, grouping)
         atoms = self.transformation.schema[self.column].atoms
@@ -168,7 +169,7 @@ def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np
 
 @dataclass(frozen=True, kw_only=True)
 class Windows:
-    """The window of bins around the candidate's q-quantile in every group of one grouping.
+    """The windows of bins around the candidate's q-quantile, one per group, in which the private quantiles should lie.
 
     `middle` (n_groups,) is the bin of the candidate's quantile, or -1 for a group without rows. `present` is the number of bins
     with values, and `within` the number of bins by which a window extends to either side.
@@ -191,9 +192,8 @@ class Windows:
         return cached(counts, key, lambda: rows_of_bins(counts, self.column, self.grouping, counts.layout.sizes[self.column]))
 
     def excess(self, counts: Counts) -> np.ndarray:
-        """Return the (n_groups,) whole numbers max(B - q n_g, A - (1 - q) n_g) times the denominator of q. Of the n_g rows of
-        the group, B lie below its window and A above.
-        """
+        """Return the excess of rows beyond the window in each group, (n_groups,): max(B - q n_g, A - (1 - q) n_g), times the
+        denominator of q. Of the n_g rows of the group, B lie below its window and A above."""
         n_bins, n_groups = counts.layout.sizes[self.column], len(self.grouping)
         counts = self.rows(counts)
         groups, bins = np.divmod(counts.codes, n_bins)
@@ -207,7 +207,8 @@ class Windows:
 
 @dataclass(frozen=True, kw_only=True)
 class SharesOfGroups:
-    """Shares of rows (among those with a value of a column) in every group of a candidate's table.
+    """The shares of a candidate's rows, among those with a value of a column, that meet a condition or lie at or below a bin,
+    in every group of a grouping.
 
     Attributes
     ----------
@@ -239,9 +240,9 @@ class SharesOfGroups:
         return cumulated[:, -1:], hits
 
     def errors(self, table: Counts) -> np.ndarray:
-        """Return the (n_groups, n_shares) errors |a_g - p_g n_g| / m_g. They are quotients of two whole numbers below 2^81,
-        with a relative error of at most 2^-51.
-        """
+        """Return the (n_groups, n_shares) errors |a_g - p_g n_g| / m_g: of the n_g original rows of a group, the share counts
+        a_g, and of its m_g released rows, the part p_g. The errors are quotients of whole numbers below 2^81 (relative error at
+        most 2^-51)."""
         (ours, our_hits), (rows, hits) = self.released, self.of(table)
         excess = excess_of_shares(hits, rows, our_hits, ours)
         return np.abs(excess).astype(float) / np.maximum(ours, 1).astype(float) ** 2

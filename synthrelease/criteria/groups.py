@@ -143,8 +143,8 @@ class ConditionalMean(InGroups):
         return self.range[1] - self.range[0]
 
     def rows(self, candidate: SyntheticTable) -> RowsOfGroups:
-        """Return the object that computes the counts and sums of every group in the original table and in the released
-        table.
+        """Return the object that counts the rows of every group and sums their values, in the original table and in the
+        released table.
         """
         from synthrelease.criteria.groupings_mechanism import RowsOfGroups
 
@@ -167,16 +167,16 @@ class ConditionalMean(InGroups):
         return [*unnumbered(setting, "column", self.column), *wrong] if self.column in setting.schema.names else wrong
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return two sums for every group: the number of rows of the group, and the sum of the values of these rows in
-        steps.
+        """Return which sums of original counts bound the criterion value: for every group, its number of rows and the sum of
+        their values, in whole steps of a fine grid.
         """
         numbers = self._in_steps(facts)[0]
         groups = self.groups_in(facts)
         return [Sums(columns=names, weights=np.stack([inside, inside * numbers]).astype(np.int64)) for names, inside in groups]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return the largest half width of the intervals of the sums, divided by n. No group has more than n rows, so the bound
-        on a mean is at least this large.
+        """Return a lower limit on the bound on the error of a mean, which the noise causes: the largest half width of the
+        intervals of the sums of values, divided by n. No group has more than n rows, so the bound is at least this large.
         """
         step = (self.range[1] - self.range[0]) / FINEST
         return max(float(width[1]) for width in widths) * step / n
@@ -276,7 +276,9 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         return (self.about.range[1] - self.about.range[0]) / max(1, smallest)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the group whose mean has the largest error. This method does not resize means."""
+        """Return the group whose mean in the candidate has the largest error, compared with public rows. Here, the means of
+        small groups are not resized.
+        """
         values, centre = self.about.rows(candidate), middle(*self.about.range)
         offenders = []
         for grouping in groupings(self.about.by, self.about.overall, candidate.transformation, setting):
@@ -361,8 +363,9 @@ class ConditionalMedian(InGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return two sums for every group, quantile q and bin t, each times the denominator of q. The first is the number of
-        rows below t minus q times all rows. The second is the number of rows above t minus (1 - q) times all rows.
+        """Return which sums of original counts bound the criterion value: two for every group, quantile q and bin t, each
+        times the denominator of q. The first is the number of rows below t minus q times all rows. The second is the number
+        of rows above t minus (1 - q) times all rows.
         """
         bins, sums = np.arange(len(facts.by_name[self.column].labels)), list[Sums]()
         edges = np.arange(-1, len(bins) + 1)[:, None]
@@ -403,7 +406,7 @@ class ConditionalMedian(InGroups):
 
 
 class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
-    """Explain the share of rows by which the windows around the released quantiles are exceeded."""
+    """Explain the excess of original rows beyond the windows of bins around the released quantiles, as a share of all rows."""
 
     def sentence(self, facts: PublicFacts) -> str:
         which = "median" if self.about.quantiles == (0.5,) else f"quantile ({in_words(self.about.quantiles)})"
@@ -416,16 +419,15 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         )
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on how much the random drawing of rows changes the excess. In a group, the rows on one side of a bin
-        are a share of all rows, and the other rows of the group are another share. The excess below a bin is 1 - q times the
-        first share minus q times the second share. For the excess above a bin, q and 1 - q are exchanged. So the change of the
-        excess is at most the change of one share.
+        """Return a limit on how much the random drawing of rows changes the excess of rows beyond a window. The excess below
+        a bin is 1 - q times the share of all rows that lie there, minus q times the share of the other rows of the group;
+        above a bin, q and 1 - q are exchanged. So the excess changes at most as much as one share.
         """
         return self.drawn_shares(drawing, facts, facts.by_name[self.about.column].present)
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Return, for every group and quantile, the bounds B - q n_g <= n limit and A - (1 - q) n_g <= n limit on the excess
-        outside the window.
+        """Return the bounds on original counts that follow from a limit on the criterion value: for every group and
+        quantile, the excess of rows below or above the window, B - q n_g or A - (1 - q) n_g, is at most n * limit.
         """
         errors = []
         for columns, inside in self.about.groups_in(facts):

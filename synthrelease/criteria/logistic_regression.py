@@ -145,8 +145,8 @@ class LogisticRegression(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, with the values that the rows of the original table and of the released table
-        have in the regression.
+        """Return the columns of the regression, and the numbers that stand for the values of original and released rows in
+        the regression.
         """
         binnings = self.binnings(setting)
         return RegressionColumns(
@@ -160,8 +160,8 @@ class LogisticRegression(Criterion):
 
 
 class _Steps(LogisticStep):
-    """The Newton step of a logistic regression, computed from the synthetic table alone. `inverse` is the (d + 1, d + 1)
-    matrix H^-1."""
+    """A Newton step of a logistic regression, computed from the synthetic table alone. `inverse` is the (d + 1, d + 1)
+    matrix H^-1, where H is the mean information of the released rows."""
 
     @classmethod
     def of(cls, released: Records) -> _Steps:
@@ -188,7 +188,8 @@ class _Steps(LogisticStep):
         return self.coefficients[1:]
 
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
-        """Return an upper limit on max_j (max v_j - min v_j) / m, over 0 and the records that the raw rules allow.
+        """Return an upper limit on the sensitivity of the criterion value, max_j (max v_j - min v_j) / m, over 0 and the
+        records that the raw rules allow. Here v_j is what a record adds to slope j, and m is the number of released rows.
 
         The operations of `records_mechanism.logistic_steps_of_records` are applied to intervals, with a margin for the rounding
         of the exponential.
@@ -274,8 +275,9 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity. It follows from the fit on the released table, and from the combinations that the raw rules
-        allow. Return None if the representation of a column is not the released alternative.
+        """Return the sensitivity of the criterion value. It follows from the fit on the released table, and from the
+        combinations of bins that the raw rules allow. Return None if the regression uses other bins of a column than the
+        released ones.
         """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):

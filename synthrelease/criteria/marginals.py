@@ -76,12 +76,13 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
         return Query(sensitivity=1 / n, figure=partial(largest_share, candidate=candidate.counts, rows=n, **tables))
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return the count of every cell of every compared table."""
+        """Return which original counts bound the criterion value: the count of every cell of every compared table."""
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return half the width of the widest interval, as a share of the rows. Every released count is at least this far from
-        one end of the interval.
+        """Return a lower limit on the bound on the error of a cell, which the noise causes: half the width of the widest
+        interval of an original count, as a share of the rows. Every released count is at least this far from one end of the
+        interval.
         """
         return max(float(width.max()) for width in widths) / n
 
@@ -129,8 +130,9 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
 def worst_cell(
     released: Counts, public: Counts, transformation: Transformation, largest: int, named: Sequence[tuple[int, ...]]
 ) -> tuple[str, int | None, int | None]:
-    """Return a description of the cell with the largest error. Also return the counts of this cell in the released table and
-    in the public table. For a large table, the description names only the table, and the counts are None.
+    """Return a description of the cell with the largest error, such as "age=18-24, sex=F", and the counts of this cell in
+    the released table and in the public table. For a large table, the description names only the table, and the counts are
+    None.
     """
     from synthrelease.data.marginals import differences  # readers of a release do not need this module
 
@@ -209,16 +211,16 @@ class RelativeMarginalError(Criterion):
         return self.clip
 
     def passed_by_noise(self, smallest: int) -> float:
-        """Return the probability that a table passes only because of the noise. The table's criterion value equals the clip,
-        and its smallest bin has `smallest` rows.
+        """Return the probability that a table with the worst criterion value, which is the clip, passes only because of the
+        noise. The smallest bin of the table has `smallest` rows.
 
         Paper 4.5.2, Proposition 6: p = exp((threshold - clip) / eta) / 2 with eta = sensitivity / epsilon.
         """
         return math.exp((self.threshold - self.clip) / self._scale(smallest)) / 2
 
     def threshold_passed_by_noise(self, probability: float, smallest: int) -> float:
-        """Return the threshold T' = clip + eta ln(2p). A criterion value that equals the clip meets it, by noise, with the
-        probability p, which is at most 1/2.
+        """Return the threshold that a table with the worst criterion value, which is the clip, meets through noise alone
+        with this probability (at most 1/2). It is T' = clip + eta ln(2p), where eta is the scale of the noise.
         """
         return self.clip + self._scale(smallest) * math.log(2 * probability)
 
@@ -231,19 +233,21 @@ class RelativeMarginalError(Criterion):
             yield f"threshold must be below clip ({self.clip:g}). Otherwise no table could fail, because ratios are clipped"
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return the count of every bin of every column."""
+        """Return which original counts bound the criterion value: the count of every bin of every column."""
         return [Sums(columns=(column.name,)) for column in facts.columns]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return the smallest possible bound on the ratio, which is sqrt((r + h)/(r - h)), clipped. One of the k bins of a
-        column has a count plus 1 of at most r = n/k + 1, and h is the half width of the interval of this count. The bound is
-        smallest for the s whose ratios to the two ends of the interval are equal.
+        """Return a lower limit on the bound on the ratio, which the noise causes: sqrt((r + h)/(r - h)), clipped. One of the
+        k bins of a column has a count plus 1 of at most r = n/k + 1, and h is the half width of the interval of this count.
+        The bound is smallest if the released count has equal ratios to both ends of the interval.
         """
         ratios = [(n / len(width) + 1 + width.min()) / max(n / len(width) + 1 - width.min(), 1.0) for width in widths]
         return min(math.sqrt(max(ratios)), self.clip)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return the largest possible ratio, which occurs at an end of the interval of r."""
+        """Return the largest possible ratio of a bin, given limits on the original counts. It occurs at an end of the
+        interval of an original count.
+        """
         from synthrelease.criteria.marginals_mechanism import largest_ratio, one_way
 
         synthetic = one_way(facts.table)
@@ -252,7 +256,8 @@ class RelativeMarginalError(Criterion):
 
 
 def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
-    """Return the largest change of the clipped ratio between r and r + 1, over all r and the given synthetic counts.
+    """Return the sensitivity of a bin's clipped ratio max{r/s, s/r}: its largest change between r and r + 1, where r is any
+    private count plus 1, and s is one of the given synthetic counts plus 1.
 
     For a fixed s, the ratio s/r is decreasing and convex, and r/s is increasing and linear. So the largest change is at one of
     three places: at the r where s/r falls below the clip, at the minimum r = s, or at the r where r/s reaches the clip. The
@@ -310,8 +315,7 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
 
 
 class TypicalMarginalError(MarginalCriterion, OfMembers):
-    """Summarise the distances of the compared tables. This is the base class of the criteria that average these distances or
-    take a quantile of them.
+    """The base class of criteria that summarise the distances of the compared tables by their mean or by a quantile.
 
     The distance of a table is the total variation distance sum |r - s| / (2n) over its cells: the share of the rows that would
     have to move to another cell to correct the table.
@@ -320,11 +324,13 @@ class TypicalMarginalError(MarginalCriterion, OfMembers):
     counts_rows: ClassVar[bool] = True
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return the count of every cell of every compared table."""
+        """Return which original counts bound the criterion value: the count of every cell of every compared table."""
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def furthest_moved(self, limits: Sequence[Limits], facts: PublicFacts) -> list[int]:
-        """Return the largest possible sum |r - s| of every compared table."""
+        """Return, for every compared table, the largest possible sum of |original count - released count| over its cells, if
+        the original counts are known only within limits.
+        """
         return [int(furthest(limit, facts.cells(columns)).sum()) for columns, limit in self._with(limits, facts)]
 
 
@@ -335,8 +341,8 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
     """Explain a summary of the distances of many tables."""
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the pair's table is the only compared table, and whether the criterion would fail if the pair's
-        association were lost. A summary of many tables hardly changes when one association is lost.
+        """Return whether the criterion would notice that the association of two columns is lost: their table is the only one
+        that it compares, and it would then fail. A summary of many tables hardly changes when one association is lost.
         """
         about = self.about
         alone = about.largest is None and len(about._named) == 1 and bool(about._named[0] and about._named[0].columns)
@@ -450,7 +456,9 @@ class QuantileMarginalError(TypicalMarginalError):
         return Query(sensitivity=1 / n, figure=partial(quantile_distance, candidate=candidate.counts, **settings))
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return the k-th smallest bound on the distances, which is an upper bound on the k-th smallest distance."""
+        """Return an upper bound on the quantile of the distances. The quantile is the k-th smallest distance of a table, and
+        the k-th smallest bound on the distances is at least as large.
+        """
         rank = math.ceil(Fraction(str(self.quantile)) * len(limits)) - 1
         return sorted(self.furthest_moved(limits, facts))[rank] / (2 * facts.n)
 
@@ -566,7 +574,7 @@ class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginal
 
     @property
     def asks_single_columns(self) -> bool:
-        """Return False: even tables of one column are weighted by another column."""
+        """Return False: even for a table of one column, the criterion value also depends on the column of the weights."""
         return False
 
     def figure_unit(self, facts: PublicFacts) -> str:

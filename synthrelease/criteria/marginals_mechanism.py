@@ -38,9 +38,8 @@ def largest_difference(left: Counts, right: Counts, largest: int, named: Sequenc
 
 
 def moved(left: Counts, right: Counts, largest: int, named: Tables) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield the columns of every compared table, and the sum of |r - s| over the cells of this table. This sum is twice the
-    number of rows that would have to move.
-    """
+    """Yield the columns of every compared table, and the sum of the absolute differences between the counts of both tables over
+    its cells. This sum is twice the number of rows that would have to move."""
     for columns, values in differences(left, right, largest, named):
         yield columns, int(np.abs(values).sum())
 
@@ -53,7 +52,7 @@ def mean_distance(counts: Counts, candidate: Counts, largest: int, named: Tables
 
 
 def quantile_distance(counts: Counts, candidate: Counts, largest: int, named: Tables, rank: int, rows: int) -> float:
-    """Return the total variation distance with this rank. Ranks start at 0, for the smallest distance."""
+    """Return the total variation distance of the compared table with this rank. Rank 0 is the smallest distance."""
     return sorted(distance for _, distance in moved(counts, candidate, largest, named))[rank] / (2 * rows)
 
 
@@ -65,9 +64,8 @@ def weighted(table: Counts, column: int, weights: np.ndarray) -> Counts:
 def largest_weighted_share(
     counts: Counts, candidate: Counts, column: int, weights: np.ndarray, largest: int, named: Tables, total: int
 ) -> float:
-    """Return the largest difference between the weighted counts of a cell in both tables, divided by `total`. The candidate's
-    counts are already weighted.
-    """
+    """Return the largest difference between the weighted counts of a cell in the private and the released table, divided by
+    `total`. The candidate's counts are already weighted."""
     return largest_difference(weighted(counts, column, weights), candidate, largest, named) / total
 
 
@@ -77,9 +75,8 @@ def clipped_ratio(counts: Counts, synthetic: np.ndarray, clip: float) -> float:
 
 
 def records_to_spare(counts: Counts, synthetic: np.ndarray, threshold: float) -> float:
-    """Return the smallest distance, in records, of a count from the limits that the threshold implies. The distance is
-    negative if a count is outside its limits.
-    """
+    """Return the smallest distance, in records, of a private count from the limits between which the criterion is met. The
+    distance is negative if a count is outside its limits."""
     return records_inside(one_way(counts), synthetic, threshold)
 
 
@@ -89,21 +86,20 @@ def one_way(table: Counts) -> np.ndarray:
 
 
 def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> float:
-    """Return the largest max{r/s, s/r} over all bins with r = original + 1 and s = synthetic + 1, clipped to [1, clip]."""
+    """Return the largest ratio max{r/s, s/r} of a bin, where r = original + 1 and s = synthetic + 1 are counts, clipped to [1,
+    clip]."""
     r, s = original + 1.0, synthetic + 1.0
     return float(np.clip(np.maximum(r / s, s / r), 1.0, clip).max())
 
 
 def records_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> float:
-    """Return the smallest distance, in records, of any r from the ends of [s / threshold, threshold s], with r and s as in
-    `largest_ratio`. The distance is negative if some r is outside its interval.
-    """
+    """Return the smallest distance, in records, of any r = original + 1 from the ends of [s / threshold, threshold s], where
+    its ratio to s = synthetic + 1 meets the threshold. The distance is negative if some r is outside its interval."""
     return float(bins_inside(original, synthetic, threshold).min())
 
 
 def bins_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> np.ndarray:
-    """Return the (k,) distances, in records, of each r from the nearer end of [s / threshold, threshold s]. A distance is
-    negative if r is outside this interval.
-    """
+    """Return the (k,) distances, in records, of each r = original + 1 from the nearer end of [s / threshold, threshold s],
+    where its ratio to s = synthetic + 1 meets the threshold. A distance is negative if r is outside this interval."""
     r, s = original + 1.0, synthetic + 1.0
     return np.asarray(np.minimum(threshold * s - r, r - s / threshold))

@@ -106,7 +106,7 @@ class MeanOfRoots(Criterion):
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The range to which the number h of a root is clipped."""
+        """The range to which the number of each root, such as the mean age of a household, is clipped."""
         return self.range or (0.0, 1.0)
 
     @property
@@ -190,7 +190,9 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
 
     @property
     def _number(self) -> str:
-        """Return a text that states what the number of a root is, and which roots have such a number."""
+        """Return a description of the number of a root whose mean is compared, such as "the mean of age over the members of
+        a root", and of the roots that have such a number.
+        """
         name, number = words(self.about.column), self.about.number
         if number == "agreement":
             return f"the share of pairs of members of a root with the same {name}, among roots where two members have a value"
@@ -241,6 +243,6 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
 
 
 def _columns(column: str, known: Schema | PublicFacts) -> tuple[str, ...]:
-    """Return the columns of a record that belong to a column. For a column `age` of members, these are age_1, age_2 and so on.
-    For a column of roots, it is the column itself."""
+    """Return the columns of a record that contain the values of a column. For a column `age` of members, these are age_1,
+    age_2 and so on, one for each member. For a column of roots, it is the column itself."""
     return known.linked.slots_of(column, known.by_name) if known.linked else (column,)

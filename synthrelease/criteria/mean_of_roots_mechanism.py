@@ -28,15 +28,14 @@ from synthrelease.data.schema import Transformation
 
 
 def furthest_mean_of_roots(counts: Counts, numbers: NumbersOfRoots, groups: Sequence[ReleasedRoots]) -> float:
-    """Return the largest error of the mean over all groups."""
+    """Return the largest error of a mean over roots, such as households, among all groups of roots."""
     return max(float(group.errors(*numbers.of_original(counts, group.grouping)).max()) for group in groups)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedRoots:
-    """Two (n_groups,) arrays that describe a candidate: the number of roots in each group, and the sum of (number - centre)
-    over these roots.
-    """
+    """Two (n_groups,) arrays that describe a candidate's roots, such as households: the number of roots in each group, and the
+    sum of (number - centre) over these roots, where each root has a number such as its mean age."""
 
     grouping: Grouping
     roots: np.ndarray
@@ -47,9 +46,8 @@ class ReleasedRoots:
         return np.asarray(self.sums / np.maximum(self.roots, 1))
 
     def errors(self, roots: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Return the (n_groups,) errors |sum - mean * roots| / m. `roots` and `sums` describe the original table, and the mean
-        and m describe the candidate.
-        """
+        """Return the (n_groups,) errors of the means, |sum - mean * roots| / m. The number `roots` and the sum describe the
+        original table. The mean and m, the released number of roots, describe the candidate."""
         return np.abs(sums - self.means * roots) / np.maximum(self.roots, 1)
 
 
@@ -111,7 +109,8 @@ class NumbersOfRoots:
         return roots, np.array([math.fsum(products[cells].tolist()) for cells in inside])
 
     def _numbers(self, scores: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (n_cells,) number h of the roots in each cell, and a mask of the cells whose roots count.
+        """Compute the number h of each root, such as the mean age of its members, for the roots in each cell, (n_cells,). Also
+        return a mask of the cells whose roots have such a number.
 
         Parameters
         ----------

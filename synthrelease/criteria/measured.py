@@ -37,8 +37,8 @@ Limit = tuple[int, int, int]
 
 
 def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: float) -> Mapping[int, list[Limit]]:
-    """Return limits on single cells, by cell number. The limits follow from measured sums in which all cells except one have
-    the same score.
+    """Return limits on the counts of single cells, by cell number. They follow from measured sums in which all cells except
+    one have the same score (weight), because such a sum determines the count of that cell.
     """
     limits: dict[int, list[Limit]] = {}
     for noisy, steps in _with(columns, measured):
@@ -53,13 +53,16 @@ def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: floa
 
 
 def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMarginals, risk: float) -> list[Limit]:
-    """Return the limits on a weighted sum of original counts that follow from the measured sums of scores of these columns."""
+    """Return the limits on a weighted sum of original counts that follow from the noisy sums that were measured for the same
+    columns.
+    """
     limits = (limit_of(noisy, steps, weights, measured.n, risk) for noisy, steps in _with(columns, measured))
     return [limit for limit in limits if limit]
 
 
 def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, risk: float) -> Limit | None:
-    """Return the `Limit` on a weighted sum that follows from a measured sum, or None if no limit follows.
+    """Return the limit on a weighted sum of original counts that follows from one noisy measured sum. Return None if the
+    measured sum does not determine the weighted sum.
 
     A limit follows if under * weights = over * steps + constant in every cell, with the same three numbers under, over and
     constant for all cells. Then under times the weighted sum equals over times the measured sum, plus n times the constant.
@@ -82,8 +85,8 @@ def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, ri
 
 
 def _with(columns: Sequence[str], measured: NoisyMarginals) -> list[tuple[NoisySum, np.ndarray]]:
-    """Return the measured sums of exactly these columns, if their scores are exact. With each sum, return its scores in whole
-    steps, as an array with an axis for each column in this order.
+    """Return the noisy sums that were measured for exactly these columns, if their scores (the weights of the cells) are
+    exact. With each sum, return its scores in whole steps, as an array with an axis for each column in this order.
     """
     sums = []
     for noisy in measured.sums:
@@ -105,7 +108,7 @@ Possible = Callable[[tuple[str, ...]], np.ndarray]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sums:
-    """Weighted sums of original counts. Each sum is over the cells of the table of some columns.
+    """Weighted sums of original counts. All of them are over the cells of the table of the same columns.
 
     Attributes
     ----------
@@ -132,8 +135,8 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Estimate:
-    """An estimate of a sum from one measured table: the noisy value, and how many independent noise terms have each absolute
-    weight.
+    """An estimate of a sum from one noisy table: the noisy value, and the independent noise terms in it, as pairs of an
+    absolute weight and the number of terms with this weight.
     """
 
     value: int
@@ -169,8 +172,8 @@ def all_limits(
 
 
 def half_widths(sums: Sums, measured: NoisyMarginals, possible: Possible, risk: float) -> np.ndarray:
-    """Return the (n_sums,) half widths of the intervals. The weights with which tables are combined do not depend on the noise,
-    and are public.
+    """Return the (n_sums,) half widths of the intervals in which the sums lie. They are public, because the weights with
+    which tables are combined do not depend on the drawn noise.
     """
     tables = [_Table(measured, table, possible) for table in measured.tables]
     widths = []
@@ -230,8 +233,8 @@ def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, risk
 
 
 def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callable[[int], Sequence[Limit]]:
-    """Return a function that takes the index of a sum, and returns the limits on this sum that follow from measured sums of
-    scores.
+    """Return a function that takes the index of a sum in `sums`, and returns the limits on it that follow from measured sums
+    of scores (noisy weighted sums), as opposed to measured tables.
     """
     if sums.weights is None:
         cells = limits_of_cells(sums.columns, measured, risk)
@@ -241,7 +244,9 @@ def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callab
 
 
 def _least(limits: Sequence[Limit]) -> Limit:
-    """Return the narrowest limit. The choice depends only on the public scales of the noise."""
+    """Return the narrowest of several limits on a sum. The choice depends only on the public scales of the noise, not on
+    noisy values.
+    """
     return min(limits, key=lambda limit: limit[1] / limit[2])
 
 
@@ -262,8 +267,8 @@ def _estimates(sums: Sums, tables: Sequence[_Table]) -> Iterator[list[_Estimate]
 
 
 def _narrowest(estimates: Sequence[_Estimate], risk: float) -> tuple[int, int, int]:
-    """Return the narrowest limit (v, t, m) from one estimate or from a combination of estimates. The limit is wrong with at
-    most the probability `risk`.
+    """Return the narrowest limit on a sum that follows from one estimate or from a combination of estimates, as (v, t, m): m
+    times the sum lies between v - t and v + t. The limit is wrong with at most the probability `risk`.
 
     The choice does not depend on the noisy values.
     """
@@ -316,8 +321,8 @@ def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
 
 
 def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: PublicFacts) -> float:
-    """Return an upper bound on the distance between the slopes of R and S, in units of the target. The distance is the sum over
-    the features of |slope(R) - slope(S)| times the standard deviation of the feature in S.
+    """Return an upper bound on how far the slopes of the original table R are from those of the released table S, in units
+    of the target: the sum over the features of |slope(R) - slope(S)| times the standard deviation of the feature in S.
 
     The bound is infinite if the limits do not determine the slopes of R, and NaN if some feature does not vary in S.
     """
@@ -362,7 +367,9 @@ def _names(columns: Sequence[str], first: int, second: int | None) -> tuple[str,
 
 
 def _exact(names: tuple[str, ...], squared: bool, facts: PublicFacts) -> np.ndarray:
-    """Return what a row adds to a moment, by the bins of the columns. For the square of a column, the result has one axis."""
+    """Return what one row adds to a sum of values, squares or products of columns, as an array over the bins of the columns.
+    For the square of a column, the result has one axis.
+    """
     first = _standard(names[0], facts)
     if len(names) == 2:
         return np.outer(first, _standard(names[1], facts))
@@ -466,8 +473,8 @@ def _correlation(measured: NoisyMarginals, noisy: NoisySum, numbers: Sequence[np
 def _table(
     measured: NoisyMarginals, columns: Sequence[int], maps: Sequence[np.ndarray], numbers: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """Return the noisy counts of some columns, with an axis for each column. They come from the measured table with the
-    smallest total variance; if no table contains the columns, all counts are 1. Bins of missing values are left out.
+    """Return the noisy counts of some columns, with an axis for each column, from the measured table that contains them with
+    the smallest total variance. If no table contains them, all counts are 1. Bins of missing values are left out.
     """
 
     def noise(table: NoisyMarginal) -> float:

@@ -42,7 +42,7 @@ _ROWS: Mapping[Of, tuple[str, str]] = {
 
 
 class OfMembers(Criterion):
-    """The base class of criteria that can compare members instead of roots.
+    """The base class of criteria that can compare members, such as persons, instead of roots, such as households.
 
     Attributes
     ----------
@@ -82,7 +82,9 @@ class OfMembers(Criterion):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StackedRows:
-    """The rows of the members of a candidate, with the attributes of a `SyntheticTable` that criteria use."""
+    """The rows of the members of a candidate, such as the persons of synthetic households. The object has the attributes of
+    a `SyntheticTable` that criteria use.
+    """
 
     transformation: Transformation
     counts: Counts
@@ -121,7 +123,7 @@ def _either(plain: Callable[..., Any], of_members: Callable[..., Any]) -> Callab
 def _query(
     criterion: OfMembers, plain: Callable[..., Query], n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted
 ) -> Query:
-    """Return the query on the rows of members.
+    """Return the query of a criterion that compares members, such as persons, instead of roots, such as households.
 
     Privacy
     -------
@@ -140,7 +142,9 @@ def _query(
 
 
 def _setting(criterion: OfMembers, setting: Setting) -> Setting:
-    """Return the setting for the rows of members, computed from the setting for wide records."""
+    """Return the public facts that a criterion uses for rows of members, computed from the facts for wide records, which
+    contain a root with all its members.
+    """
     transformations = tuple(criterion.rows_on(transformation).transformation for transformation in setting.transformations)
     schema, rows = transformations[0].schema, criterion.rows_of(setting.schema.linked, setting.schema.names)
     return Setting(
@@ -157,8 +161,8 @@ Groups = TypeVar("Groups")
 
 
 def _groups(rows: MemberRows, groups: Mapping[str, Groups]) -> dict[str, Groups]:
-    """Return the groups of each column of the rows of members. The rows of members have the groups that the column has in the
-    wide record.
+    """Return the groups of bins (from [groups]) of each column of the rows of members. These are the groups of the same
+    column in a record with all members, such as those of age_1 for age.
     """
     columns_of = {name: rows.columns(name, rows.seats[0]) for name in rows.names}
     return {name: groups[columns[0]] for name, columns in columns_of.items() if len(columns) == 1 and columns[0] in groups}
@@ -204,8 +208,8 @@ def _mistakes(
 
 
 def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting) -> Iterable[Mistake]:
-    """Yield the mistakes in differences of two columns: columns without numbers, and the setting `values` = "own", because a
-    table of bins contains no exact values.
+    """Yield the mistakes in columns that are differences, such as "first.age - age": columns without numbers, and the
+    setting `values` = "own", because a table of bins contains no exact values.
     """
     for name in rows.names:
         columns = rows.columns(name, rows.seats[0])
@@ -217,8 +221,8 @@ def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting)
 
 
 def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[str, str]]:
-    """Return the pairs of names that two columns of the wide record can have in one row of members. Only pairs of which the
-    criterion reads both names are returned.
+    """Return under which pairs of names two columns of a record with all members can occur in one row of members, such as
+    (age, other.age) for age_1 and age_2. Only pairs of which the criterion reads both names are returned.
     """
     names = {column for name in criterion.read for column in parts_of(name)}
     plain, slot = plain_and_place(first)

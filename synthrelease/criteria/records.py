@@ -28,7 +28,7 @@ upper_triangle = cache(np.triu_indices)
 
 @dataclass(frozen=True)
 class Interval:
-    """Arrays of lowest and highest values, with the same shape."""
+    """Intervals of numbers: an array of their lowest values, and an array of the same shape of their highest values."""
 
     low: np.ndarray
     high: np.ndarray
@@ -80,7 +80,8 @@ class Interval:
 
 
 def linear(start: float, parts: Sequence[Interval], slopes: Sequence[float]) -> Interval:
-    """Return start + slope_1 * part_1 + slope_2 * part_2 + ..., added in this order, over the product of the axes of the parts.
+    """Return the intervals of the linear function start + slope_1 * part_1 + slope_2 * part_2 + ..., added in this order,
+    for all combinations of the entries of the parts.
 
     Parameters
     ----------
@@ -101,7 +102,8 @@ _ROUNDING = 1e-15
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NewtonResult:
-    """The parameters at which `maximum` stopped, with the derivatives there.
+    """The result of a search for a maximum by Newton steps (see `maximum`): the parameters where it stopped, with the
+    derivatives there.
 
     Attributes
     ----------
@@ -176,7 +178,7 @@ Ranges = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """The rows that have values in all columns of a regression, as distinct rows with counts.
+    """The rows of a table that have values in all columns of a regression, stored as distinct rows with their counts.
 
     Attributes
     ----------
@@ -236,7 +238,9 @@ class RegressionColumns:
         return own_limits(name, ends, self.ranges)
 
     def of_atoms(self, name: str, binning: Binning, numbers: np.ndarray) -> np.ndarray:
-        """For each atomic bin, return the value that an original row has in the regression, or NaN for a missing value."""
+        """Return the number that stands for an original row of each atomic bin (the finest bins) in the regression, or NaN
+        for a missing value.
+        """
         if name in self.own:
             return self._clipped(name, self.transformation.schema[name].atoms.known_numbers)
         return np.append(numbers, np.nan)[np.minimum(binning.of_atom, len(numbers))]
@@ -248,7 +252,9 @@ class RegressionColumns:
 def public_axes(
     columns: Sequence[PublishedColumn], ranges: Ranges, own: Collection[str]
 ) -> tuple[list[np.ndarray], list[Interval]]:
-    """Return the `numbers` and `limits` of `RegressionColumns` for published columns, by their released bins."""
+    """Return, for published columns, the numbers that stand for their released bins in a regression, and the limits of the
+    values that original rows of each bin can have there.
+    """
     numbers = [clipped(column.name, np.array(column.numbers[: column.present], dtype=float), ranges) for column in columns]
     limits = [
         own_limits(column.name, column.value_limits, ranges) if column.name in own else Interval.exactly(bin_numbers)
@@ -258,7 +264,9 @@ def public_axes(
 
 
 def own_limits(name: str, ends: tuple[np.ndarray, np.ndarray], ranges: Ranges) -> Interval:
-    """Return, for each bin, the interval that contains the clipped exact values, given the limits `ends` of the bins."""
+    """Return, for each bin, the interval of the exact values that its rows can have after clipping to the range of the
+    column, given the limits `ends` of the bins.
+    """
     return Interval(*(clipped(name, end, ranges) for end in ends))
 
 
@@ -285,11 +293,13 @@ class StandardUnits:
 
     @classmethod
     def of(cls, centres: np.ndarray, spreads: np.ndarray) -> StandardUnits:
-        """Return standard units from means and standard deviations, some of which may be 0."""
+        """Return standard units of features with these means and standard deviations. A standard deviation of 0 is replaced
+        by 1.
+        """
         return cls(centres=centres, deviations=np.where(spreads > 0, spreads, 1.0))
 
     def of_limits(self, features: Sequence[Interval]) -> list[Interval]:
-        """Return the limits of each feature in standard units, computed by the same operations as for records."""
+        """Convert the limits of each feature to standard units, by the same operations as the values of single records."""
         pairs = zip(features, self.centres.tolist(), self.deviations.tolist(), strict=True)
         return [Interval((part.low - centre) / spread, (part.high - centre) / spread) for part, centre, spread in pairs]
 
@@ -304,7 +314,7 @@ class LinearModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Prior(LinearModel):
-    """A public guess of the regression line, and typical values of the features (see `PriorGuess`)."""
+    """A public guess of the regression line, with typical centres and spreads of the features (see `PriorGuess`)."""
 
     centres: np.ndarray
     spreads: np.ndarray
@@ -313,7 +323,8 @@ class Prior(LinearModel):
 
 @dataclass(frozen=True, kw_only=True)
 class MomentGrid:
-    """The public design of the integer moments of a record. `functional.Design` computes scales and sensitivity.
+    """The public design of the whole numbers (scaled moments) that a record adds to the sums from which a regression is
+    computed. `functional.Design` computes scales and sensitivity.
 
     Attributes
     ----------
@@ -332,8 +343,8 @@ class MomentGrid:
 
 @dataclass(frozen=True, kw_only=True)
 class NewtonStep:
-    """The public design of a Newton step from the coefficients of a candidate S. The class of the criterion proves its
-    sensitivity.
+    """The public design of a Newton step, which updates regression coefficients once, starting from those of a candidate S.
+    The class of the criterion proves its sensitivity.
 
     Attributes
     ----------
@@ -351,7 +362,9 @@ class NewtonStep:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearStep(NewtonStep):
-    """A Newton step of least squares from the line of S. Predictions are clipped to `allowed`."""
+    """A Newton step of a least-squares regression that starts from the line of a candidate S. Predictions are clipped to
+    `allowed`.
+    """
 
     line: LinearModel
     allowed: tuple[float, float]
@@ -359,8 +372,8 @@ class LinearStep(NewtonStep):
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticStep(NewtonStep):
-    """A Newton step of a logistic regression from the (d + 1,) coefficients of S per standard deviation. The intercept comes
-    first.
+    """A Newton step of a logistic regression that starts from the coefficients of a candidate S. There are d + 1 of them,
+    per standard deviation of a feature, and the intercept comes first.
     """
 
     coefficients: np.ndarray

@@ -46,7 +46,7 @@ MOST_REPLACED = 2**12
 
 
 def released_records(table: Counts, columns: RegressionColumns) -> Records:
-    """Return the records of a table in released bins. The values are representative values."""
+    """Return the rows of a table in released bins as records of a regression. Their values are representative values."""
     present = [columns.transformation.binning(name) for name in columns.names]
     cells = sub_table(table, columns.names, present, columns.wanted)
     values = [axis[bins] for axis, bins in zip(columns.numbers, cells.bins, strict=True)]
@@ -77,9 +77,8 @@ def original_records(table: Counts, columns: RegressionColumns) -> Records:
 
 
 def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records:
-    """Return the records of a table. They come from the counts over the product of bins (the target's bins vary fastest), and
-    from the numbers of these bins.
-    """
+    """Return the records of a table, given the counts of all combinations of bins (the target's bins vary fastest) and the
+    numbers that stand for these bins."""
     occupied = np.flatnonzero(rows)
     digits = np.unravel_index(occupied, [len(axis) for axis in numbers])
     values = [axis[digit] for axis, digit in zip(numbers, digits, strict=True)]
@@ -87,7 +86,7 @@ def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records
 
 
 def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning], coarser: Sequence[Binning]) -> Counts:
-    """Return the counts over the bins `coarser` of `columns`.
+    """Return the table of some columns, with the bins of each column merged into its bins in `coarser`.
 
     Rows without a value in one of the columns are excluded, and so are bins of missing values.
     """
@@ -134,7 +133,7 @@ def noisy_sums(records: Records, design: MomentGrid, epsilon: Fraction, entropy:
 
 
 def moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
-    """Return the (n, k) integers that each of (n, d + 1) records adds to the moment sums.
+    """Return the (n, k) whole numbers that (n, d + 1) records add to the sums of moments, such as products of features.
 
     Raises
     ------
@@ -152,8 +151,8 @@ def rounded(moments: np.ndarray, scales: np.ndarray) -> np.ndarray:
 
 
 def real_moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
-    """Return the (n, k) real moments of each record: the features, their products (upper triangle), the residual, and the
-    residual times each feature. With `counted`, a moment 1 comes first.
+    """Return the (n, k) real moments that records add to the sums of a regression: the features, their products (upper
+    triangle), the residual, and the residual times each feature. With `counted`, a moment 1 comes first.
 
     A record's moments are a function of the record alone, because numbers are added and multiplied elementwise, feature by
     feature. A matrix product would add numbers in an order that depends on the number of rows. Then the last bit of a record's
@@ -180,7 +179,7 @@ def all_moments(standard: np.ndarray, residual: np.ndarray, counted: bool) -> np
 
 
 def distance_of_steps(counts: Counts, columns: RegressionColumns, step: LinearStep) -> float:
-    """Return the sum of the absolute changes of the slopes by one Newton step on the rows of the table."""
+    """Return how much one Newton step on the rows of the table changes the slopes, as the sum of the absolute changes."""
     records = original_records(counts, columns)
     shares = steps_of_records(records.values, step) * records.counts[:, None]
     return math.fsum(abs(math.fsum(steps.tolist())) for steps in shares.T) / step.rows
@@ -194,8 +193,8 @@ def slack_of_steps(
     sensitivity: float,
     farthest: Sequence[tuple[np.ndarray, float]],
 ) -> float:
-    """Return the slack of the one-step criterion. The slack has sensitivity 1 and is below 0 if and only if the criterion value
-    is above the threshold.
+    """Return the slack of the one-step criterion, its distance from failing. The slack has sensitivity 1 and is below 0 if and
+    only if the criterion value is above the threshold.
 
     Let s = (threshold - criterion value) / sensitivity. If s is below 0, it is the slack. Otherwise, let k be the number of
     records that must be replaced before the criterion value exceeds the threshold. The slack is the larger of s and k - 1
@@ -211,8 +210,8 @@ def slack_of_steps(
 def replaced_before(
     records: Records, lacking: int, step: LinearStep, threshold: float, farthest: Sequence[tuple[np.ndarray, float]]
 ) -> int:
-    """Return a lower limit on the number of records that must be replaced before the criterion value exceeds the threshold; at
-    most `MOST_REPLACED`.
+    """Return a lower limit, of at most `MOST_REPLACED`, on the number of records that must be replaced before the table fails
+    the criterion, because its value then exceeds the threshold.
 
     For each direction, the records with the smallest steps are replaced by records with the largest step that the rules allow.
     The contribution of a record is a function of the record alone. It is rounded up to a whole number of steps of a public
@@ -271,7 +270,7 @@ def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, mos
 
 
 def steps_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
-    """Return the (n, d) steps v(z) of (n, d + 1) records. Each step is a function of one record alone."""
+    """Return what (n, d + 1) records contribute to the d slopes of a Newton step: (n, d) steps v(z), each from one record."""
     parts, residuals = in_units(records[:, :-1], step.units).T, residuals_of_records(records, step)
     return np.column_stack([added(0.0, parts, slopes) * residuals for slopes in step.inverse.T])
 
@@ -288,13 +287,13 @@ def largest_logistic_step(counts: Counts, columns: RegressionColumns, step: Logi
 
 
 def logistic_steps(records: Records, step: LogisticStep) -> list[float]:
-    """Return the d sums of v_j over the records, divided by m."""
+    """Return the changes of the d slopes by a Newton step: the sums of the records' steps v_j, divided by m (`step.rows`)."""
     shares = logistic_steps_of_records(records.values, step) * records.counts[:, None]
     return [math.fsum(steps.tolist()) / step.rows for steps in shares.T]
 
 
 def logistic_steps_of_records(records: np.ndarray, step: LogisticStep) -> np.ndarray:
-    """Return the (n, d) numbers v_j(z) of (n, d + 1) records, one for each slope. Each is a function of one record alone."""
+    """Return what (n, d + 1) records contribute to the d changes of the slopes: (n, d) numbers v_j(z), each from one record."""
     parts, (start, *slopes) = in_units(records[:, :-1], step.units).T, step.coefficients
     residuals = records[:, -1] - probability(added(start, parts, slopes))
     return np.column_stack([added(first, parts, rest) * residuals for first, *rest in step.inverse.T[1:]])
@@ -341,7 +340,7 @@ def absolute_errors(records: np.ndarray, model: LinearModel, lowest: float, high
 
 
 def in_units(features: np.ndarray, units: StandardUnits) -> np.ndarray:
-    """Return the (n, d) features of records in standard units, computed elementwise."""
+    """Standardise the (n, d) features of records by the means and standard deviations in `units`, elementwise."""
     return (features - units.centres) / units.deviations
 
 

@@ -180,8 +180,8 @@ class RegressionCoefficients(Criterion):
         return furthest_slopes(self.columns, limits, facts)
 
     def _unanswered(self, setting: Setting) -> Iterable[Mistake]:
-        """Yield the mistakes in `answered_by`: the reasons why sums over pairs of columns do not determine the compared
-        line.
+        """Yield the reasons why noisy tables of pairs of columns do not determine the compared regression line, as mistakes
+        in the setting `answered_by`.
         """
         if self.values != "bins":
             yield Mistake("answered_by", OF_BINS)
@@ -225,8 +225,8 @@ class RegressionCoefficients(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, with the values that rows of the original and of the released table have
-        in the regression.
+        """Return the columns of the regression, and the numbers that stand for the values of original and released rows in
+        the regression.
         """
         wanted, own = self.binnings(setting), self.own_values_of
         return RegressionColumns(transformation=transformation, names=self.columns, wanted=wanted, ranges=self.ranges, own=own)
@@ -255,8 +255,8 @@ class RegressionCoefficients(Criterion):
         return design_of(columns.numbers, possible, self.public_prior(), limits=columns.limits, counted=counted)
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression:
-        """Return the design of the regression. If the private line is fitted before the rounds, or is computed from the
-        measurements, the result includes this line.
+        """Return the public design of the regression, with the private line if it is fitted before the rounds, or if it is
+        computed from the shared noisy tables.
         """
         binnings = self.binnings(setting)
         possible = setting.possible(self.columns, binnings)
@@ -451,7 +451,8 @@ class _Step(LinearStep):
         return cls(line=line, units=units, inverse=inverse, allowed=allowed, rows=max(1, released.rows), void=void)
 
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
-        """Return an upper limit of 2 max || v(z) ||_1 / m, over the records that the raw rules allow.
+        """Return an upper limit on the sensitivity of the criterion value, 2 max || v(z) ||_1 / m, over the records z that
+        the raw rules allow. Here v(z) is what a record adds to the slopes, and m is the number of released rows.
 
         The operations of `records_mechanism.steps_of_records` are applied to intervals. So no record exceeds the bound of its
         cell, even with rounding.
@@ -469,8 +470,8 @@ class _Step(LinearStep):
         return max(widest, (self.allowed[1] - self.allowed[0]) * 2.0**-20) / self.rows
 
     def farthest(self, limits: Sequence[Interval], possible: np.ndarray) -> list[tuple[np.ndarray, float]]:
-        """For each of the 2^d combinations of signs, return an upper limit (at least 0) on the sum over the slopes of sign *
-        v(z).
+        """For each of the 2^d combinations of signs, return an upper limit (at least 0) on how far one record can move the
+        slopes in this direction: the sum over the slopes of sign * v(z), where v(z) is what the record z adds.
 
         The limit holds for all records that the raw rules allow. The operations of `records_mechanism.replaced_before` are
         applied to intervals. The list is empty for more than `_MOST_DIRECTIONS` directions.
@@ -488,8 +489,8 @@ class _Step(LinearStep):
         return farthest
 
     def _residuals(self, limits: Sequence[Interval], possible: np.ndarray) -> Interval:
-        """Return the (n,) lowest and highest residual of records in each cell of the features; 0 for cells that the rules
-        exclude.
+        """Return the (n,) lowest and highest residual from the released line that records in each cell of the features can
+        have; 0 for cells that the rules exclude.
         """
         *features, target = limits
         predictions = linear(self.line.intercept, features, self.line.coefficients.tolist()).clipped(*self.allowed)
@@ -625,8 +626,8 @@ class RegressionPrediction(Criterion):
 def _gaps(
     limits: Sequence[Interval], lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n_cells,) lower and upper limits on the difference between the absolute errors of two lines, for any record
-    in each cell.
+    """Return (n_cells,) lower and upper limits on how much larger the absolute error of the first line is than that of the
+    second, for any record in each cell.
 
     The operations of `records_mechanism.absolute_errors` are applied to intervals. The difference of errors is also at most the
     difference of the two predictions, because clipping never increases the distance of two predictions.

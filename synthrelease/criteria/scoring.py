@@ -51,19 +51,22 @@ class JointTest:
 
     @property
     def margin(self) -> float:
-        """The smallest noisy slack that passes, in units of the sensitivity. The noise exceeds the margin with probability at
-        most `false_acceptance`.
+        """The smallest noisy slack (distance from failing) with which a candidate passes, in units of the sensitivity. The
+        noise exceeds this margin with probability at most `false_acceptance`.
         """
         return laplace_tail(sensitivity=1.0, epsilon=self.epsilon, probability=self.false_acceptance)
 
     def passes(self, private: PrivateCounts, pairs: Sequence[tuple[Criterion, Query | Score]]) -> bool:
-        """Return whether a candidate passes: the noisy smallest slack is at least the margin, and all public scores pass."""
+        """Return whether a candidate passes the joint test: its smallest slack (distance from failing a criterion), with
+        noise, is at least the margin, and it meets all criteria that are computed from public values.
+        """
         return self.noisy_slack(private, pairs) >= self.margin and all(
             answer.passed for _, answer in pairs if isinstance(answer, Score)
         )
 
     def noisy_slack(self, private: PrivateCounts, pairs: Sequence[tuple[Criterion, Query | Score]]) -> float:
-        """Return the smallest slack of all queries, with noise.
+        """Return the smallest slack of all queries, with noise. A slack is the distance of the candidate from failing a
+        criterion.
 
         Parameters
         ----------
@@ -88,8 +91,8 @@ class JointTest:
 def fitted_before(
     criteria: Iterable[Criterion], private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None
 ) -> Fitted:
-    """Fit the regressions that criteria need before the rounds. Return these regressions and the answers computed from the
-    shared measurements. Spends the charges in `once` of every criterion.
+    """Fit the regressions that criteria need before the first round, and return them together with the limits that follow
+    from the shared noisy tables. Spends the charges in `once` of every criterion.
     """
     prepared = {criterion.name: criterion.prepare(private, setting, answers) for criterion in criteria}
     regressions = {name: regression for name, regression in prepared.items() if regression is not None}
@@ -141,7 +144,9 @@ def figures_of(
 def _together(
     criteria: Sequence[Criterion], private: PrivateCounts, all_queries: Mapping[str, Query | Score], noise: OneNoise
 ) -> dict[str, Score]:
-    """Return the scores of these criteria, whose values get one shared noise vector. Spends the charges of these criteria."""
+    """Release the values of these criteria with noise from one shared vector, and return their scores. Spends the charges of
+    these criteria.
+    """
     from synthrelease.criteria.base_mechanism import noisy_figures  # readers of a release do not need this module
 
     queries = [query for criterion in criteria if isinstance(query := all_queries[criterion.name], Query)]
@@ -238,8 +243,8 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
 
 
 def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
-    """If the noise of the measurements alone makes all or most tables fail a criterion, yield the reason. Otherwise yield
-    nothing.
+    """If the noise in the measured tables alone makes all or most tables fail a criterion that is computed from them, yield
+    the reason. Otherwise yield nothing.
 
     Parameters
     ----------

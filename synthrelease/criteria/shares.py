@@ -63,7 +63,9 @@ class SharesInGroups(InGroups):
             yield f"{self.column!r} is the column whose shares are compared, so it cannot be in `by`"
 
     def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> list[SharesOfGroups]:
-        """For each grouping, return the shares in a candidate's table."""
+        """Return the compared shares of rows in a candidate's table, as one object for each grouping of its rows, such as by
+        age.
+        """
         from synthrelease.criteria.groupings_mechanism import SharesOfGroups
 
         transformation = candidate.transformation
@@ -89,8 +91,8 @@ class SharesInGroups(InGroups):
         raise NotImplementedError
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return two sums for every share and group: the number of rows that the share counts, and the number of other rows
-        with a value.
+        """Return which sums of original counts bound the criterion value: for every share and group, the number of rows that
+        the share counts, and the number of other rows with a value.
         """
         pairs = product(self.bins_of_shares(facts), self.groups_in(facts))
         return [
@@ -99,7 +101,9 @@ class SharesInGroups(InGroups):
         ]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit on the error |a (1 - p) - b p| / m_g, which holds because m_g is at most n."""
+        """Return a lower limit on the bound on the error of a share, |a (1 - p) - b p| / m_g, which the noise causes. It
+        holds because a group has at most n released rows (m_g <= n).
+        """
         return max(float(width.min()) for width in widths) / n
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -131,10 +135,9 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return 1 / max(1, self.smallest(facts))
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return a limit on how much the random drawing of rows changes the error. Return None if a group is empty. In a
-        group, the rows that a share counts are a share of all rows, and the other rows of the group are another share. The
-        error is ((1 - p) * first share - p * second share) / (the group's part of the release). So for every p, the change of
-        the error is at most the larger change of the two shares, divided by the group's part of the release.
+        """Return a limit on how much the random drawing of rows changes the error of a share, or None if a group is empty.
+        The error depends on two shares of all rows: those that are counted, and the other rows of the group. For every p, it
+        changes at most as much as the larger change of the two, divided by the group's part of the release.
         """
         smallest = self.smallest(facts)
         if not smallest:
@@ -142,7 +145,9 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return self.drawn_shares(drawing, facts, len(self.about.bins_of_shares(facts))) * facts.n / smallest
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Return, for every group and share, the bound |a_g - p_g n_g| <= limit m_g, with p_g and m_g of the release."""
+        """Return the bounds on original counts that follow from a limit on the criterion value: |a_g - p_g n_g| <= limit m_g
+        for every group and share. Here a share counts a_g of n_g original rows, and the part p_g of m_g released rows.
+        """
         shares, errors = self.about.bins_of_shares(facts), []
         for columns, inside in self.about.groups_in(facts):
             rows = rows_of_group(columns, inside, facts)
