@@ -227,8 +227,8 @@ class MarginalCriterion(Criterion):
         return min(self.largest, n_columns)
 
     def named(self, layout: Layout) -> tuple[tuple[int, ...], ...]:
-        """Return the compared tables that are named in `tables` and have more columns than the `up_to` columns up to which
-        all tables are compared. Each is listed once, as column indices in increasing order.
+        """Return the tables that the setting `tables` names, without those that are compared anyway because they have at
+        most `up_to` columns. Each is listed once, as column indices in increasing order.
         """
         width = len(layout.sizes)
         everything = tuple(range(width))
@@ -242,8 +242,8 @@ class MarginalCriterion(Criterion):
         return {"largest": self.up_to(len(layout.sizes)), "named": self.named(layout)}
 
     def named_columns(self, bins: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
-        """Return the result of `named`, the compared tables with many columns, as column names instead of indices. `bins`
-        gives the number of bins of every column.
+        """Return the tables of `named` by the names of their columns instead of the column indices. `bins` gives the number
+        of bins of every column.
         """
         layout = Layout(columns=tuple(bins), sizes=tuple(bins.values()))
         return tuple(tuple(layout.columns[column] for column in columns) for columns in self.named(layout))

@@ -78,8 +78,8 @@ KEYS, TERMS = NamesColumns("keys"), NamesColumns("terms")
 
 
 def naming_columns(model: type[BaseModel]) -> dict[str, str]:
-    """Return a dict of the settings in a table that name columns. The values of the dict are the attributes `way` of
-    `NamesColumns`."""
+    """Return the settings of a table of the configuration that name columns. Each has a text that says how the setting
+    changes when a column is removed, the attribute `way` of `NamesColumns`."""
     named = ((name, mark) for name, field in model.model_fields.items() for mark in field.metadata)
     return {name: mark.way for name, mark in named if isinstance(mark, NamesColumns)}
 
@@ -127,14 +127,14 @@ class AgreedTable(SpecTable):
 
     @property
     def words(self) -> str:
-        """Return a sentence that states the agreement."""
+        """Return a sentence that says who agreed to the threshold of a criterion, and when."""
         return f"Threshold agreed by {self.by} on {self.on.isoformat()}."
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake in a table of the configuration that can be found only with the columns. It consists of the name of the field,
-    the message and a suggested name. `errors.mistake` formats the message from `text` and `found`."""
+    """A mistake in a setting that shows only when the columns are known, such as an unknown column name. It consists of the
+    name of the field, the message and a suggested name. `errors.mistake` formats the message from `text` and `found`."""
 
     field: str
     text: str

@@ -153,8 +153,8 @@ class FixedWidthTable(SpecTable):
                 yield f"Positions are [first, last] or [first, last, decimals], with 1 <= first <= last <= {MOST_CHARACTERS:,}"
 
     def table_of(self, needed: Sequence[str], record: str | None) -> tuple[str, dict[str, Position]]:
-        """Return the record type of the lines to read, and the positions of the columns in these lines. If the file has no
-        record types, the returned record type is an empty text.
+        """Return the record type of the lines to read from a fixed-width file, such as household or person, and the
+        positions of the columns in these lines. If the file has no record types, the returned record type is an empty text.
 
         Parameters
         ----------
@@ -338,8 +338,8 @@ class ColumnTable(SpecTable):
 
     @property
     def counts(self) -> Mapping[str, tuple[str, ...]] | None:
-        """Return the indicators that this column summarises, or None for a column of the file. The keys are the columns of the
-        indicators. The values are the categories that mean that the indicator applies (see `settings.wide.IndicatorColumn`)."""
+        """Return which indicators this column summarises (other columns, for example for single diagnoses), each with the
+        categories that mean that it applies. Return None for a column of the file. See `settings.wide.IndicatorColumn`."""
         return None
 
     @field_validator("bounds")
@@ -396,23 +396,23 @@ def unlisted_label(table: ColumnTable) -> str | None:
 
 
 def outside_of(table: ColumnTable, policy: InputTable) -> str:
-    """Return how the program treats unlisted texts: "bin", "drop" or "error". For categories and codes, "clip" in [input] has
-    the same effect as "drop"."""
+    """Return how the program treats texts of the file that the table of a column does not list: "bin" (they get their own
+    category), "drop" or "error". For categories and codes, "clip" in [input] has the same effect as "drop"."""
     if unlisted_label(table) is not None:
         return "bin"
     return "drop" if policy.outside == "clip" and table.outside is None else table.outside or policy.outside
 
 
 def unlisted_member(table: ColumnTable) -> str | None:
-    """Return the name of the category of unlisted texts in the lists of groups, or None if the column has no such category.
-    This name is the code that has the label for unlisted texts. If no code has this label, the name is the label itself."""
+    """Return the name under which lists of groups contain the category of unlisted texts, or None if the column has no such
+    category. It is the code that has the label for unlisted texts. If no code has this label, the name is the label itself."""
     label, codes = unlisted_label(table), table.codes if isinstance(table.codes, Mapping) else {}
     return next((code for code, of_code in codes.items() if of_code == label), label)
 
 
 def with_unlisted(groups: Mapping[str, list[str]], member: str | None) -> Mapping[str, list[str]]:
-    """Return the groups with the category of unlisted texts added. If no group lists this category, it is added to the group
-    with the same name, or to a new group."""
+    """Add the category of unlisted texts (`member`) to the groups of a column, if no group lists it. It is added to the
+    group with the same name, or to a new group. Return the groups."""
     if member is None or any(member in group for group in groups.values()):
         return groups
     return {**groups, member: [*groups.get(member, ()), member]}

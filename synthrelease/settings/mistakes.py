@@ -58,7 +58,9 @@ class Problems:
         self.add(path, error.message, None, error.suggestion, file)
 
     def add_mistakes(self, where: str, mistakes: Iterable[Mistake], file: str | None = None) -> bool:
-        """Add the mistakes in the table with the TOML path `where`. Return whether there are any mistakes."""
+        """Add mistakes that were found in one table of the configuration, such as "criteria[2]", whose TOML path is `where`.
+        Return whether there are any mistakes.
+        """
         earlier = len(self.found)
         for wrong in mistakes:
             self.add(f"{where}.{wrong.field}", wrong.text, wrong.found, wrong.suggestion, file)
@@ -161,7 +163,7 @@ def with_separators(value: Any) -> Any:
 
 
 def _fields_at(model: type[BaseModel], steps: Sequence[str | int]) -> list[str]:
-    """Return the field names of the nested model that is at the given path inside `model`."""
+    """Return the names of the settings that are allowed in the nested table at a path inside the table of `model`."""
     for step in steps:
         field = model.model_fields.get(str(step)) if isinstance(step, str) else None
         inner = _models_in(field.annotation) if field else [model]

@@ -169,7 +169,8 @@ class MembersTable(SpecTable):
     rules: list[RuleTable] = Field(default=[], max_length=50)
 
     def members_with(self, missing: str) -> Linked:
-        """Return a description of how the record of a root contains the columns of its members.
+        """Return a description of how one record contains a root, such as a household, and the columns of its members, such
+        as age_1 and age_2.
 
         Parameters
         ----------
@@ -544,8 +545,8 @@ class MarksTable(SpecTable):
         return groups
 
     def marks_of(self, name: str, table: ColumnTable) -> tuple[str, ...]:
-        """Return the categories of a column that mean that its indicator applies. The result is empty if these categories are
-        unknown."""
+        """Return the categories of a column that mean that its indicator applies, such as "yes". The result is empty if
+        these categories are unknown."""
         if name in self.yes:
             return tuple(self.yes[name])
         marks = tuple(label for label in labels_of(table) if label.lower() in YES)

@@ -106,8 +106,8 @@ class UnitTable(SpecTable):
 
     @property
     def answered(self) -> bool:
-        """Return whether the configuration says how rows belong to persons. If there is a key, the configuration must also say
-        which row of a person comes first."""
+        """Return whether the configuration says how rows belong to persons (`records_per_person`). If a key identifies
+        persons, it must also say which row of a person comes first (`first_by`)."""
         return self.records_per_person != NOT_ANSWERED and (self.key is None or bool(self.first_by))
 
     @property
@@ -235,7 +235,9 @@ class BundleTable(SpecTable):
 
     @property
     def chosen(self) -> dict[str, tuple[str, ...]]:
-        """Return the chosen formats and catalogues, by the name of their setting. Settings with an empty list are omitted."""
+        """Return the additional formats and the data catalogues that the user chose, by the name of the setting. Settings
+        with an empty list are omitted.
+        """
         lists: dict[str, tuple[str, ...]] = {"formats": self.formats, "catalogues": self.catalogues}
         return {name: chosen for name, chosen in lists.items() if chosen}
 
@@ -360,8 +362,8 @@ class AttacksTable(SpecTable):
 
     @property
     def given_away_most(self) -> tuple[PersonTable, ...]:
-        """Return the results about persons that the card shows. These are the result for the column whose interval `difference`
-        has the largest lower end, and the results for guesses of whole rows.
+        """Return the attack results about persons that the card shows. These are the results for the column that the release
+        gives away most (the largest lower end of the interval `difference`), and the results for guesses of whole rows.
         """
         values = sorted((person for person in self.persons if person.guessed), key=lambda person: person.difference[0])
         return (*values[-1:], *(person for person in self.persons if not person.guessed))
@@ -500,7 +502,7 @@ class ReleaseFile(SpecTable):
 
     @property
     def parts(self) -> dict[str, SpecTable]:
-        """Return the optional tables that the configuration contains, by their names."""
+        """Return the optional tables that the configuration contains, such as [members], by their names."""
         return {name: table for name in OPTIONS if (table := getattr(self, name)) is not None}
 
     @property
@@ -510,8 +512,8 @@ class ReleaseFile(SpecTable):
         return None if self.members is None else self.members.members_with(self.input.missing)
 
     def widened(self) -> Iterator[tuple[str, dict[str, ColumnTable], list[RuleTable]]]:
-        """Yield the name of each optional table that adds columns or rules to a record. With the name, yield all columns and
-        all rules after this addition."""
+        """Yield the name of each optional table that adds columns or rules to a record ([members], [geography] or [marks]).
+        With the name, yield all columns and all rules after this addition."""
         columns, rules = self.columns, self.rules
         for name, add in (("members", with_members), ("geography", with_levels), ("marks", with_indicators)):
             if (table := getattr(self, name)) is not None:
@@ -519,7 +521,9 @@ class ReleaseFile(SpecTable):
                 yield name, columns, rules
 
     def wide(self) -> ReleaseFile:
-        """Return the configuration with the columns and rules that optional tables add to a record."""
+        """Return the configuration with all columns and rules of a record, including those that optional tables such as
+        [members] add.
+        """
         wide = self
         for _, columns, rules in self.widened():
             wide = self.model_copy(update={"columns": columns, "rules": rules})

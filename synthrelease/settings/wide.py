@@ -27,7 +27,8 @@ _WHY = "Only existing members have values."
 def with_members(
     table: MembersTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the columns and rules of a record that contains a root and all its members.
+    """Return the columns and rules of a record that contains a root, such as a household, and all its members, such as its
+    persons.
 
     For each possible member, the record contains one copy of the members' columns, which is called a slot. If a root has fewer
     members, the remaining slots are empty. In an empty slot, all values are in the bin of missing values, which is the last bin
@@ -56,8 +57,8 @@ def with_members(
 
 
 def _size(table: MembersTable) -> ColumnTable:
-    """Return the column that contains the number of members of a root. This number is limited to the maximum number of released
-    members."""
+    """Return the column that contains the number of members of a root, such as the size of a household. This number is
+    limited to the maximum number of released members."""
     numbers = [str(number) for number in range(table.least, table.most + 1)]
     if table.least == table.most:  # a column needs two bins, so a rule forbids the second one
         numbers = [str(table.least), str(table.most + 1)]
@@ -73,7 +74,9 @@ def _size(table: MembersTable) -> ColumnTable:
 
 
 def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> ColumnTable:
-    """Return a column of a member's slot. If there is no such member, the value is in the bin of missing values."""
+    """Return the column of one member in the record of a root, such as age_2 for the second member. If there is no such
+    member, the value is in the bin of missing values.
+    """
     label = column.missing_label if (column.missing or missing) == "bin" else ABSENT
     update = {
         "source": column.source or plain,
@@ -85,8 +88,8 @@ def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> Column
 
 
 def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield a rule for a column of a slot. It forbids values if the member does not exist. It also forbids missing values of
-    existing members, unless missing values of the column have their own bin."""
+    """Yield a rule for the column of one member, such as age_2. It forbids values if the root has no such member. It also
+    forbids missing values of existing members, unless missing values of the column have their own bin."""
     never = [f"{size} < {slot} and not {name} is missing"] if slot > least else []
     if not may_be_missing:
         never.append(f"{size} >= {slot} and {name} is missing" if slot > least else f"{name} is missing")
@@ -96,7 +99,7 @@ def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool
 
 
 def words_of(rule: RuleTable) -> set[str]:
-    """Return the set of words in a rule, without texts in quotes. Names that start with `first.` or `other.` are columns of
+    """Return the set of words in a rule, without texts in quotes. Names such as `first.age` and `other.age` are columns of
     another member."""
     return words_in(rule.never)
 
@@ -132,7 +135,8 @@ def around_counts(text: str) -> tuple[list[str], list[str]]:
 
 
 def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
-    """Return a rule that counts members, in which each count lists the condition for every slot.
+    """Return a rule that counts members, such as "count(age < 18) > 3", in a form for whole records. Each count then lists
+    the condition for every slot (the columns of one member in the record).
 
     The record contains at most `most` members. With more = "first", a root with this number of members in the record may have
     more members in the file. For such a root, a comparison that holds only for small counts, such as `count(...) < 2`, is
@@ -172,8 +176,9 @@ def of_two(rule: RuleTable) -> bool:
 
 
 def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
-    """Yield a rule for every ordered pair of members. If the rule names the first member, pairs that start with the first
-    member are skipped. If the conditions are the same in both orders of a pair, one rule is yielded."""
+    """Apply a rule about two members, such as persons of a household, to every ordered pair of members, and yield the rules.
+    If the rule names the first member, pairs that start with the first member are skipped. If the conditions are the same in
+    both orders of a pair, one rule is yielded."""
     distinct: set[frozenset[str]] = set()
     for slot, second in permutations(range(1, table.most + 1), 2):
         if slot == 1 and of_others(rule):
@@ -187,7 +192,8 @@ def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
 
 
 def _of_member(rule: RuleTable, table: MembersTable, slot: int, other: int | None = None) -> RuleTable:
-    """Return a rule for the member in a slot and, if given, another member. The rule does not apply if a slot is empty.
+    """Return a rule about members, written for the member in a slot and, if given, another member: names such as `age`
+    become age_2. The rule does not apply if a slot is empty.
 
     For an empty slot, the result of a comparison is unknown. A rule whose conditions are joined only by `and` is therefore
     never true. In other rules, a condition on the root, on the first member or on missing values could make the rule true. For
@@ -209,8 +215,8 @@ AREAS_WHY = "An area lies in one area of the level above."
 def with_levels(
     table: GeographyTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the columns and rules, including a column for each level and the rules that connect these columns. The columns of
-    the levels are placed before the column of the smallest areas."""
+    """Return all columns and rules, including a column for each level of larger areas, such as regions, and the rules that
+    connect the levels. The columns of the levels are placed before the column of the smallest areas."""
     wide: dict[str, ColumnTable] = {}
     for name, column in columns.items():
         if name == table.column:
@@ -291,8 +297,8 @@ def with_indicators(
 
 
 def _which(marks: Mapping[str, tuple[str, ...]], most: int) -> tuple[IndicatorColumn, dict[str, tuple[str, ...]]]:
-    """Return the column that lists the indicators of a row. Also return the indicators of each of its categories, except for a
-    last category such as "3 or more"."""
+    """Return a column that lists the indicators that apply to a row, with categories such as "infarct + stroke". Also return
+    the indicators of each of its categories, except for a last category such as "3 or more"."""
     sizes = range(min(most, len(marks) + 1))
     sets = {label_of_set(those): those for size in sizes for those in combinations(marks, size)}
     column = IndicatorColumn(
@@ -321,7 +327,7 @@ def _rules_of_sets(name: str, marked: Mapping[str, str], sets: Mapping[str, tupl
 
 
 def _is_marked(column: str, marks: Sequence[str], may_be_missing: bool) -> str:
-    """Return the condition that the indicator applies to a row. If the value is missing, the condition is false instead of
-    unknown."""
+    """Return, as the text of a rule, the condition that the indicator in a column applies to a row. If the value is missing,
+    the condition is false instead of unknown."""
     text = f"{column} in [{', '.join(map(_quoted, marks))}]" if len(marks) > 1 else f"{column} == {_quoted(marks[0])}"
     return f"{text} and not {column} is missing" if may_be_missing else text

@@ -145,7 +145,8 @@ def state_of(file: Path) -> State:
 
 @contextmanager
 def unwritten(listed: Listed) -> Iterator[list[tuple[Sequence[Path], list[State]]]]:
-    """Yield the files of a table with their states. At the end, check that no file has changed.
+    """Yield the files of a table with their states, such as the size and the time of the last change. When the caller has
+    read them, check that no file has changed meanwhile.
 
     Raises
     ------
@@ -277,7 +278,8 @@ class Source:
         return (self,) if self.members is None else (replace(self, members=None), self.members)
 
     def divided(self, records: Iterable[str]) -> Source:
-        """Return a source with the two linked tables of a hierarchical file, such as households and persons.
+        """Return a source of two linked tables, which are the lines of two types in one hierarchical file, such as
+        households and persons.
 
         Parameters
         ----------
@@ -296,7 +298,8 @@ class Source:
 
 
 def check_members(source: Source, *, asked: bool) -> None:
-    """Raise InputError if the file of members does not exist, is the same as the first file, or is not expected.
+    """Raise InputError if the file of members, such as the persons of households, does not exist, is the same as the first
+    file, or is not expected.
 
     Parameters
     ----------

@@ -10,7 +10,8 @@ from synthrelease.spec.tried import strengths_tried
 
 
 def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[Associations, ...]:
-    """Return the associations that the release is planned to preserve, for each generator that a round may use.
+    """Return the associations between columns that the release is planned to preserve, for each generator that a round may
+    use.
 
     Parameters
     ----------

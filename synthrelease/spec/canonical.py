@@ -97,7 +97,7 @@ def read_tables(content: bytes) -> dict[str, Any]:
 
 
 def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, words_unpublished: bool = False) -> bool:
-    """Return whether a published specification has the same settings as the given tables. The configurations on a shortlist are
+    """Return whether a published specification has the same settings as the given tables. The shortlist of configurations is
     ignored.
 
     Parameters
@@ -115,7 +115,9 @@ def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, wor
 
 
 def is_fixed(name: str, table: Any) -> bool:
-    """Return whether a table that is listed in `WORDS` contains only settings that are fixed before the release runs."""
+    """Return whether a table that may be changed after the release (one of `WORDS`, such as [series]) here contains only
+    settings that are fixed before the release runs.
+    """
     try:
         return name == "series" and bool(table) and set(table) <= SeriesTable.model_validate(table).fixed
     except (TypeError, ValueError):
@@ -123,7 +125,9 @@ def is_fixed(name: str, table: Any) -> bool:
 
 
 def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> dict[str, Any]:
-    """Return the settings of a generator, in which each public table is named by the digest of its content."""
+    """Return the settings of a generator for publication. In them, each public table is named by the digest of its content
+    instead of its path.
+    """
     if PRIOR not in table:
         return dict(table)
     names = table[PRIOR] if isinstance(table[PRIOR], list) else [table[PRIOR]]
@@ -132,7 +136,9 @@ def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> 
 
 
 def _by_digest(prior: Any, priors: Mapping[str, PriorTable]) -> Any:
-    """Return the setting for a public file or an earlier release, with the digest of its content instead of the path."""
+    """Replace the path of a public file or of an earlier release, which a generator starts from, by the digest of its
+    content.
+    """
     if isinstance(prior, Mapping):
         name = f"{RELEASED}{prior.get('release', '')}"
         return {**prior, "release": f"{BY_DIGEST}{priors[name].digest}"} if name in priors else dict(prior)

@@ -44,7 +44,7 @@ def _require(holds: object, field: str, text: str, found: str | None = None) -> 
 
 @dataclass(frozen=True, kw_only=True)
 class _AtomicBins:
-    """The atomic bins of a column of categories or codes.
+    """The atomic bins of a column of categories or codes. They are its finest bins, from which all released bins are merged.
 
     Attributes
     ----------
@@ -64,7 +64,9 @@ _OF_NUMBERS = ("bounds", "bounds_by", "step", "part", "minus", "minus_format", "
 
 
 def _categories(table: ColumnTable) -> _AtomicBins:
-    """Return the atomic bins of a column of categories. Raises ColumnError for the first mistake in the table."""
+    """Return the atomic bins of a column of categories, one for each category. Raises ColumnError for the first mistake in
+    the table.
+    """
     _absent(table, "a column of categories", *_OF_NUMBERS, "codes", "characters")
     listed = table.categories or []
     texts = listed if isinstance(listed, dict) else {label: [label] for label in listed}
@@ -118,7 +120,9 @@ def _absent(table: ColumnTable, kind: str, *fields: str) -> None:
 
 
 def _listed_column(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
-    """Return a column of categories or codes. If the table lists no alternatives, each category or code is a bin."""
+    """Build a column of categories or codes from its table in the configuration. If the table lists no alternatives, each
+    category or code is a released bin.
+    """
     every = "categories" if table.kind == "category" else EACH_CODE
     listed, dealt = _categories(table) if table.kind == "category" else _codes(table), table.role == "cluster_group"
     members, labels, numbers = listed.members, listed.labels, listed.numbers
@@ -316,7 +320,7 @@ def read_codelist(path: Path) -> Codelist:
 
 
 def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping[str, str]) -> None:
-    """Raise SpecError for the first cell of a line that cannot be used."""
+    """Raise SpecError for the first cell in a line of a codelist file that cannot be used as a code, a label or a group."""
     if not code or len(code) > 200 or not code.isprintable():
         raise _problem(path, number, f"{_shown(code)} cannot be a code. A code has 1 to 200 printable characters")
     if not _usable(label):
@@ -405,8 +409,8 @@ def build_column(
 
 
 def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -> tuple[Column, ...]:
-    """Add the attribute `counts` to the columns that summarise indicators, and return all columns. `counts` lists, for each
-    indicator, the atomic bins in which the indicator applies."""
+    """Return all columns, and give those that summarise indicators the attribute `counts`. It lists, for each indicator, the
+    atomic bins in which the indicator applies."""
     atoms = {column.name: column.atoms.places for column in columns}
     counted = {
         name: {
@@ -513,8 +517,8 @@ def _numeric_column(
 
 
 def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
-    """Return the date formats of the columns `source` and `minus`. A format is None if the column does not contain dates or
-    does not exist."""
+    """Return the date format of a column's `source`, and that of `minus`, a second column of dates that are subtracted. A
+    format is None if the column does not contain dates or does not exist."""
     of_dates = [field for field in ("part", "minus") if getattr(table, field) is not None]
     if table.minus_format is not None and table.minus is None:
         raise ColumnError("minus_format", "`minus_format` needs `minus`, which is not set")
@@ -601,8 +605,8 @@ def _stated_numbers(
 
 
 def _atoms(inner: list[float], whole: bool, bounds: tuple[float, float], grid: ValueGrid | None) -> tuple[IntervalBin, ...]:
-    """Return the atomic bins that are separated by the edges `inner`. The first bin starts at the lower bound, and the last bin
-    ends at the upper bound.
+    """Return the atomic bins (the finest bins) of a numeric column, separated by the edges `inner`. The first bin starts at
+    the lower bound, and the last bin ends at the upper bound.
 
     The representative value of a bin is its middle. If there is a grid, it is the grid value in the bin that is nearest to the
     middle.

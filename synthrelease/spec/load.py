@@ -175,14 +175,16 @@ class SpecBuilder:
         )
 
     def _as_written(self) -> ReleaseFile:
-        """Return the configuration without the columns and rules that optional tables add. In rules, comparisons of a level are
-        replaced by lists of the released categories in the named groups.
+        """Return the configuration without the columns and rules that optional tables add. In rules, comparisons with groups
+        of a level, such as chapters of a codelist, are replaced by lists of the released categories in these groups.
         """
         rules = self.release.rules[: len(self.written.rules)]
         return self.written.model_copy(update={"rules": rules}) if rules else self.written
 
     def _options(self, setting: Setting, criteria: Sequence[Criterion], synthetic: Plausibility) -> Options:
-        """Return the options that the configuration uses. Adds a problem for each setting that contradicts an option."""
+        """Check the settings of all options, such as [partition] and [calibration], and return the options that the
+        configuration uses. Adds a problem for each setting that contradicts an option.
+        """
         release, problems, file_of = self.release, self.problems, self.configuration.file_of
         if release.partition is not None:
             check_partition(release, criteria, self.acceptance_file, problems)
@@ -235,8 +237,8 @@ class SpecBuilder:
             self.problems.add_unknown(f"{table_path}.{name}", "a column", [name], self.release.columns, file)
 
     def _criteria(self) -> tuple[list[Criterion | None], list[Problem]]:
-        """Return the criteria, with None for each criterion that has a mistake. Also return these mistakes, which the program
-        reports after the mistakes in columns."""
+        """Parse the criteria, and return them, with None for each criterion that has a mistake. Also return these mistakes,
+        which the program reports after the mistakes in columns."""
         problems, parsed = Problems(self.configuration), list[Criterion | None]()
         for index, table in enumerate(self.acceptance.criteria):
             model = problems.class_for(f"criteria[{index}]", "kind", table, CRITERIA, self.acceptance_file)

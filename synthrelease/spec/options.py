@@ -53,7 +53,9 @@ class Options:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return each column that is a function of other columns because of an option, together with these other columns."""
+        """Return each column that an option such as [geography] computes from other columns, together with these other
+        columns.
+        """
         of_areas = () if self.geography is None else self.geography.functions
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
 

@@ -97,8 +97,8 @@ def check_stated(
 
 
 def _formats_of(column: Column) -> list[str]:
-    """Return the date formats of a column, without repetition. A column may use the dates of its source and a second column of
-    dates that are subtracted."""
+    """Return the date formats of a column, without repetition. They are the format of its dates and, if the column is a
+    difference of two dates, the format of the dates that are subtracted."""
     return list(dict.fromkeys(dates.text for dates in (column.dates, column.minus_dates) if dates is not None))
 
 
@@ -142,8 +142,8 @@ _ASKED = re.compile(rf"\s*(?:(?P<operator>==|!=)\s*(?P<one>{_QUOTED})|in\s*\[\s*
 
 
 def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> str:
-    """Replace each comparison of a level in a rule by a comparison of the column with the released categories in the named
-    groups. A rule without levels is returned unchanged.
+    """Replace each comparison with a group of a level in a rule, such as `diagnosis.chapter == "injuries"`, by a comparison
+    with the released categories in this group. A rule without levels is returned unchanged.
 
     Raises
     ------
@@ -176,7 +176,9 @@ def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> st
 
 
 def _groups(name: str, level: str, columns: Mapping[str, ColumnTable]) -> dict[str, list[str]]:
-    """Return the labels in each group of a level. Raises RuleError if the column or the level is unknown."""
+    """Return the groups of a level of a column, such as the chapters of a list of diagnoses, each with the labels of its
+    categories. Raises RuleError if the column or the level is unknown.
+    """
     table = columns.get(name)
     if table is None:
         raise RuleError(f"{name!r} is not a column ({listing(columns)})", suggestion=closest(name, columns))
@@ -322,7 +324,8 @@ Rules = list[tuple[Rule, tuple[str, ...]]]
 
 
 def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool) -> list[str]:
-    """Return the columns whose bins, not exact numbers, are compared when a rule compares several columns.
+    """Return the columns whose bins, instead of exact numbers, are compared when a rule compares several columns, such as
+    `age < years_of_school`.
 
     In rows of the private file, the exact numbers of several columns can be compared only by rules for roots with their
     members.
@@ -338,8 +341,8 @@ def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool
 def read_rules(
     release: ReleaseFile, written: ReleaseFile, problems: Problems, *, linked: bool
 ) -> tuple[Rules, list[RuleTable]]:
-    """Return the parsed rules, and the tables of the rules with the released categories of groups instead of levels. With each
-    parsed rule, there are the kinds of rows to which it applies.
+    """Parse the rules, and return each with the kinds of rows (private or released) to which it applies. Also return the
+    tables of the rules, with levels replaced by lists of the released categories of their groups.
 
     Parameters
     ----------
@@ -371,7 +374,7 @@ def read_rules(
 
 
 def domains_of(release: ReleaseFile) -> dict[str, Domain]:
-    """Return the domain of each column, which contains the values that rules and conditions may use for the column."""
+    """Return the domain of each column: the values that rules and conditions may use for it."""
     return {
         name: Domain(
             kind="category" if table.kind == "code" else table.kind,
@@ -384,7 +387,9 @@ def domains_of(release: ReleaseFile) -> dict[str, Domain]:
 
 
 def _added_by(written: ReleaseFile) -> list[str]:
-    """Return the name of the optional table that adds each rule. The name is empty for a rule that is written in the file."""
+    """For each rule, return the name of the optional table that adds it, such as "geography". The name is empty for a rule
+    that is written in the file.
+    """
     options = [""] * len(written.rules)
     for name, _, rules in written.widened():
         options += [name] * (len(rules) - len(options))
@@ -447,8 +452,8 @@ def read_schema(
 
 
 def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) -> dict[str, tuple[str, ...]]:
-    """Return the groups of columns that must have the same atomic bins. These are the columns of all members that
-    belong to the same column, such as age_1 and age_2, if the exact values of one of them are used."""
+    """Return which columns must have the same atomic bins, by the name of each column. These are the columns of all members
+    that belong to the same column, such as age_1 and age_2, if the exact values of one of them are used."""
     alike = dict[str, tuple[str, ...]]()
     for name in own_values:
         slots = linked.slots_of(name, release.columns)
@@ -459,8 +464,8 @@ def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) ->
 def plausibility_of(
     schema: Schema, rules: Rules, kind: Literal["raw", "synthetic"], linked: Linked | None, problems: Problems
 ) -> Plausibility:
-    """Return the combinations of atomic bins that the rules for one kind of rows allow. Adds a problem if these rules exclude
-    every possible row."""
+    """Return which combinations of atomic bins (the finest bins) the rules allow, for rows of the private file or for
+    released rows. Adds a problem if the rules exclude every possible row."""
     chosen = [rule for rule, applies_to in rules if kind in applies_to]
     try:
         masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")

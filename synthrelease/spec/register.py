@@ -48,7 +48,9 @@ def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problem
 
 
 def _check_whole(release: ReleaseFile, table: str, piece: str, problems: Problems) -> None:
-    """Add a problem for each setting that would publish noisy tables or estimates that describe only one piece of the rows."""
+    """Add a problem for each setting that would publish noisy tables or estimates, because they would describe only one
+    piece of the rows.
+    """
     if release.selection.publish_measurements:
         problems.add("selection.publish_measurements", f"This must be false, because with [{table}] {piece}")
     if release.intended_queries:
@@ -187,8 +189,8 @@ def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
 
 
 def population_in_words(table: PopulationTable, total: Loss, rows: int) -> str:
-    """Return sentences that state the guarantee for a person in the population, if the file has `rows` rows (theory 11.3,
-    amplification by a subset)."""
+    """Return sentences that state the guarantee for a person in the population of which the file is a simple random sample
+    of `rows` rows (theory 11.3, amplification by a subset)."""
     sampled = min(rows, table.size)
     loss = of_the_population(total, sampled, table.size)
     delta = f", delta = {float(loss.delta):.3g}" if loss.delta else ""

@@ -165,14 +165,16 @@ class ReleaseSpec:
         return hashlib.sha256(self.text).hexdigest()
 
     def described(self, configuration: Configuration) -> dict[str, Any]:
-        """Return a configuration in its published form, in which public tables are named by the digests of their content."""
+        """Return a configuration in the form in which it is published: public tables are named by the digests of their
+        content, and not by their paths.
+        """
         description: dict[str, Any] = configuration.describe()
         return description | {"generator": with_digests(description["generator"], self.priors)}
 
     @cached_property
     def noises(self) -> dict[str, OneNoise]:
-        """Return the noise of the criterion values that share one noise vector after acceptance, by the name of the criterion.
-        The result is empty if no values share noise.
+        """Return the noise of the criterion values that get their noise from one shared vector after acceptance, by the name
+        of the criterion. The result is empty if no values share noise.
 
         Noise is not shared if the cost of the selection is a Renyi curve (`shape`). In a Renyi curve, one shared noise costs
         half the square of the sum of the epsilons. Separate noise costs only half the sum of their squares.
@@ -185,7 +187,9 @@ class ReleaseSpec:
 
     @cached_property
     def _charges(self) -> tuple[tuple[Charge, ...], tuple[Charge, ...], tuple[Charge, ...]]:
-        """Return the charges that are made before the rounds, in each round, and after acceptance."""
+        """Return the privacy charges of the release in three tuples: those before the rounds, those in each round, and those
+        after acceptance.
+        """
         once = [
             *([self.rows.charge] if self.rows.charge else []),
             *(replace(charge, reason=criterion.reason) for criterion in self.criteria for charge in criterion.once()),
@@ -223,8 +227,8 @@ class ReleaseSpec:
         )
 
     def row_limits(self) -> Iterator[tuple[str, int]]:
-        """Yield the name and the limit of each component of the release that limits the number of rows
-        (docs/threat-model.md)."""
+        """Yield the components of the release that cannot process arbitrarily many rows, such as "a joint test", each with
+        its largest number of rows (docs/threat-model.md)."""
         if self.joint_test is not None:
             yield "a joint test", self.joint_test.most_rows
         for generator in self.space.generators:
@@ -235,7 +239,9 @@ class ReleaseSpec:
             yield "a list of [[models]]", MOST_ROWS
 
     def answers(self, measured: NoisyMarginals | None) -> MeasuredAnswers | None:
-        """Return an object that computes criterion values from the shared measurements, or None if `measured` is None."""
+        """Return the object that computes criterion values from the noisy tables that all rounds share, or None if no tables
+        were measured (`measured` is None).
+        """
         if measured is None:
             return None
         return MeasuredAnswers(
@@ -313,8 +319,8 @@ class ReleaseSpec:
             raise SpecError.at(self.path, "criteria", f"{needed}. The criteria are {reasons}")
 
     def scored_rows(self, n: int) -> int:
-        """Return the number of rows that the criteria use if the release uses n rows. The released table has the same number of
-        rows."""
+        """Return the number of rows that the criteria use if the release uses n rows. It is n, or the size of one piece if
+        [partition] divides the rows. The released table has the same number of rows."""
         return n if self.options.partition is None else self.options.partition.sizes(n)[1]
 
     @property

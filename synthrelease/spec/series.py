@@ -91,7 +91,9 @@ def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> Ye
 
 
 def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, problems: Problems) -> PaidYear | None:
-    """Return the year and the cost of an earlier release, or None. Adds a problem if the release contradicts the plan."""
+    """Read an earlier release of a series, and return its year and its cost, or None if there is no multi-year plan. Adds a
+    problem, and returns None, if the release contradicts the plan.
+    """
     from synthrelease.published.document import read_leniently  # imported here: most releases have no multi-year plan
 
     try:

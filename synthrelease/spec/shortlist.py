@@ -28,7 +28,9 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 
 class ShortlistTable(SpecTable):
-    """[[configurations]]: a configuration, as `Configuration.describe` returns it, with the results of its rehearsal."""
+    """[[configurations]]: a configuration on the shortlist (bins, generator and projection), with the results of its
+    rehearsal.
+    """
 
     transformation: dict[str, str]
     generator: dict[str, Any]
@@ -75,7 +77,8 @@ class VerdictTable(SpecTable):
     lost: tuple[str, ...] = ()
 
     def mistakes(self, admitted: NotPromisedTable, acceptance: str) -> Iterator[str]:
-        """Yield a message for each result of the rehearsal because of which a release is refused.
+        """Yield a message for each result of the rehearsal that forbids a release, for example if a table of independent
+        columns meets all criteria.
 
         Results that the publisher has declared in [not_promised] are not reported.
 
@@ -136,13 +139,13 @@ class PlanTable(SpecTable):
     judged: str = ""
 
     def is_about(self, spec: ReleaseSpec) -> bool:
-        """Return whether the specification equals the rehearsed one, except for budget, selection and texts (see
-        `judged_digest`)."""
+        """Return whether these results are about a specification. The budget, the selection and texts may differ from the
+        rehearsed specification (see `judged_digest`)."""
         return self.judged == judged_digest(spec.tables)
 
     def is_of(self, spec: ReleaseSpec) -> bool:
-        """Return whether the specification equals the rehearsed one and also has the same cost, generation budget and
-        distribution of the number of rounds."""
+        """Return whether these results are about the plan of a specification: it equals the rehearsed one and also has the
+        same cost, generation budget and distribution of the number of rounds."""
         same = (self.generation, self.rounds) == (spec.generation_budget, rounds_words(spec)) and self.is_about(spec)
         return same and abs(self.epsilon - spec.plan.total.epsilon) < _ROUNDING
 
@@ -157,7 +160,7 @@ def rounds_words(spec: ReleaseSpec) -> str:
 
 
 def judged_digest(tables: Mapping[str, Any]) -> str:
-    """Return a digest of the settings of a specification that affect the result of a rehearsal.
+    """Return a digest of the settings of a specification that affect the result of its rehearsal on public data.
 
     The digest does not cover the title and other texts, [budget], [selection], [not_promised], and the settings that say who
     stated bounds or agreed to thresholds.
@@ -166,7 +169,8 @@ def judged_digest(tables: Mapping[str, Any]) -> str:
 
 
 def judged_tables(tables: Mapping[str, Any], *, whatever_it_costs: bool = True) -> dict[str, Any]:
-    """Return the settings that `judged_digest` covers.
+    """Return the settings of a specification that affect the result of its rehearsal, without texts and the other settings
+    that `judged_digest` does not cover.
 
     Parameters
     ----------
@@ -262,7 +266,9 @@ def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) 
 
 
 def configuration_of(spec: ReleaseSpec, described: Mapping[str, Any]) -> Configuration | None:
-    """Return the configuration with the given published form, or None if no round could have drawn it."""
+    """Return the configuration (bins, generator and projection) that a published description describes, or None if no round
+    could have drawn it.
+    """
     try:
         index = _index(spec.space, _places(spec.space), described)
     except (AttributeError, LookupError, TypeError):  # not the tables of a configuration
@@ -282,8 +288,8 @@ def rehearsed_on(path: str | Path) -> RehearsedTable | None:
 
 
 def known_chances(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
-    """Return the results of the rehearsal for the plan of this specification, or None if the rehearsal neither tried nor
-    proposed this plan.
+    """Return what the rehearsal estimated for the plan of this specification, such as the probability that a release finds
+    no acceptable table. Return None if the rehearsal neither tried nor proposed this plan.
 
     Raises SpecError if the file cannot be read.
     """
@@ -303,8 +309,8 @@ def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
 
 
 def unnamed_pairs(spec: ReleaseSpec, path: str | Path) -> tuple[str, ...]:
-    """Return the pairs of columns whose association was lost in the rehearsal and which [not_promised] does not list. The
-    result is empty if other files were rehearsed.
+    """Return the pairs of columns whose association was lost in the rehearsal, and which the user has not listed in
+    [not_promised]. The result is empty if the rehearsal used other files.
 
     Raises SpecError if the file cannot be read.
     """
@@ -321,7 +327,7 @@ def _read(path: str | Path) -> ShortlistFile:
 
 
 def _places(space: ConfigurationSpace) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Return three mappings, from the descriptions of transformations, generators and projections to their indices."""
+    """Return three mappings, which give the index of a transformation, a generator and a projection for its description."""
     generators = [item.model_dump(mode="json", exclude_none=True) for item in space.generators]
     projections = [item.model_dump(mode="json") for item in space.projections]
     choices = [transformation.choice for transformation in space.transformations]

@@ -46,8 +46,8 @@ def check_answered(
     problems: Problems,
     acceptance: str,
 ) -> None:
-    """Add a problem for each criterion whose value should be computed from the measurements but cannot be. Also add a problem
-    if the measurements are not shared or not published."""
+    """Add a problem for each criterion whose value should be computed from the noisy tables of the generator but cannot be.
+    Also add a problem if the rounds do not share these tables, or if the tables are not published."""
     answered = {index: criterion_at for index, criterion_at in enumerate(criteria) if criterion_at.answered_by is not None}
     fields = dict.fromkeys(answered, "answered_by")
     fields |= {index: "line" for index, criterion_at in enumerate(criteria) if criterion_at.measured_line}
@@ -81,8 +81,8 @@ def check_answered(
 
 
 def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
-    """Return, for each criterion whose value is computed from the measurements, the smallest bound that is possible with the
-    noise for tables of n rows.
+    """Return, for each criterion that is computed from the shared noisy tables, the smallest bound on its value that the
+    noise allows, for tables of n rows.
 
     The bound is public. It depends only on the risk, the measured tables and the noise of the release, and not on any counts.
     """
@@ -166,8 +166,8 @@ _TIED = (
 def rare_bin_mistakes(
     generator: Generator, space: ConfigurationSpace, schema: Schema, synthetic: Plausibility, *, shared: bool
 ) -> Iterator[Mistake]:
-    """Yield the mistakes in the bins that a generator names. Mistakes that can be found from the columns alone are not repeated
-    here.
+    """Yield the mistakes in the bins that a generator names, such as its rare bins, with regard to alternatives and rules.
+    Mistakes that can be found from the columns alone are not repeated here.
 
     Parameters
     ----------
@@ -189,8 +189,8 @@ def rare_bin_mistakes(
 
 
 def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, problems: Problems) -> None:
-    """Add a problem if a generator names rare bins of a column that is the target of a measured regression line. The line would
-    describe only the rows outside these bins."""
+    """Add a problem if a criterion computes a regression line from noisy tables, and a generator names rare bins of the
+    target. The line would describe only the rows outside these bins."""
     for generator in space.generators:
         layout = space.common.layout
         apart = [layout.columns[column] for column in generator.bins_apart(layout)]
@@ -202,8 +202,8 @@ def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, proble
 
 
 def can_be_moved_into(bins: Sequence[RareBin], rules: Plausibility) -> bool:
-    """Return whether, for each of these bins, a row without rare bins can be moved into the bin while all its other values stay
-    unchanged. The function checks each rule separately.
+    """Return whether every rare bin can be reached by changing one value: the rules allow some row with the bin that they
+    also allow with a bin that is not rare, all other values being the same. Each rule is checked separately.
 
     Parameters
     ----------
@@ -230,8 +230,8 @@ def _names_bins(generator: Generator) -> TypeGuard[MarginalsGenerator]:
 
 
 def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> Iterator[Mistake]:
-    """Yield a mistake if a generator names bins of a column with several alternatives, or if, with one of the alternatives, a
-    scored sum has a mistake."""
+    """Yield a mistake if a generator names bins of a column whose bins are not fixed, because the column has several
+    alternatives. Also yield a mistake if one of its scored sums is wrong for one of the alternatives."""
     from synthrelease.generators.scored_sums import ScoreFactor
 
     layout = space.common.layout
@@ -257,8 +257,8 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
 
 
 def _put_together(bins: Sequence[RareBin], space: ConfigurationSpace) -> str:
-    """Return the name of a column in which an alternative merges rare bins with other bins, or an empty text if there is
-    none."""
+    """Return the name of a column in which an alternative set of bins merges rare bins with other bins, or an empty text if
+    there is none."""
     for column in dict.fromkeys(rare_bin.column for rare_bin in bins):
         rare = np.array([rare_bin.bin for rare_bin in bins if rare_bin.column == column])
         common = space.common.binnings[column]
@@ -389,8 +389,8 @@ def _expand(
     combinations: dict[str, tuple[str, Any]],
     problems: Problems,
 ) -> None:
-    """Add every combination of the listed hyperparameters to `combinations`. Each entry consists of the TOML path of the table
-    and an instance of the class."""
+    """Create an object, such as a generator, for every combination of the listed hyperparameters, and add it to
+    `combinations`. Each entry also contains the TOML path of the table."""
     model = problems.class_for(path, key, table, models, problems.file)
     if model is None:
         return

@@ -87,7 +87,8 @@ MOST_CELLS = 100_000
 def build_calibration(
     table: CalibrationTable, file: Path, release: ReleaseFile, setting: Setting, released: Plausibility, problems: Problems
 ) -> Calibration | None:
-    """Return the calibration over atomic bins. If there are mistakes, add a problem for each and return None.
+    """Return the calibration, the weighting of released rows to published totals, over atomic bins. If there are mistakes,
+    add a problem for each and return None.
 
     Parameters
     ----------
@@ -124,7 +125,9 @@ def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, 
 def _margins(
     table: CalibrationTable, file: Path, setting: Setting, released: Plausibility, problems: Problems
 ) -> Iterator[Margin]:
-    """Yield the valid margins over atomic bins. Adds a problem for each margin that is not valid."""
+    """Yield the valid margins, that is, the tables of published totals, over atomic bins. Adds a problem for each margin
+    that is not valid.
+    """
     for index, margin_table in enumerate(table.margins):
         path, field, error = f"calibration.margins[{index}]", "", None
         try:
@@ -151,7 +154,7 @@ def _check_columns(table: MarginTable, schema: Schema, earlier: Sequence[MarginT
 
 
 def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], file: Path) -> Margin:
-    """Build a margin over atomic bins. Raises Unexpected for the first mistake."""
+    """Build a margin, a table of published totals, over atomic bins. Raises Unexpected for the first mistake."""
     totals = dict(stated_totals(table, file))
     labels = [list(dict.fromkeys(cell[axis] for cell in totals)) for axis in range(len(table.columns))]
     binnings = [_binning(schema[name], label, groups.get(name)) for name, label in zip(table.columns, labels, strict=True)]
@@ -209,8 +212,8 @@ def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown:
 
 
 def _check_margin(margin: Margin, transformations: Sequence[Transformation], synthetic: Plausibility) -> None:
-    """Raise Unexpected if a configuration has bins that overlap two groups, or if the rules allow no rows in a group whose
-    total is above 0."""
+    """Raise Unexpected if weights cannot reach the published totals of a margin, because a released bin overlaps two groups,
+    or because the rules allow no rows in a group whose total is above 0."""
     for column, labels, into in zip(margin.columns, margin.labels, margin.into, strict=True):
         coarser = Binning(name="totals", labels=labels, numbers=(None,) * len(labels), of_atom=into)
         for binning in _binnings(column, transformations):
@@ -225,8 +228,8 @@ def _check_margin(margin: Margin, transformations: Sequence[Transformation], syn
 
 
 def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarray:
-    """Return a boolean array with the shape of the margin. It is True for cells that the rules exclude for all values of the
-    other columns."""
+    """Return a boolean array over the cells of a margin (a table of published totals). It is True for cells that the rules
+    exclude for all values of the other columns."""
     groups = dict(zip(margin.columns, zip(margin.labels, margin.into, strict=True), strict=True))
     binnings = []
     for column in schema.columns:
@@ -247,6 +250,6 @@ def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarra
 
 
 def _binnings(column: str, transformations: Sequence[Transformation]) -> Iterator[Binning]:
-    """Yield each binning of a column that a released table may have."""
+    """Yield each set of bins of a column that a released table may have."""
     binnings = {binning.name: binning for binning in (transformation.binning(column) for transformation in transformations)}
     yield from binnings.values()

@@ -100,7 +100,8 @@ def beside(config: str | Path) -> Path:
 
 
 def leave(spec: ReleaseSpec, by: By, rows: int | None = None, strengths: Strengths | None = None) -> None:
-    """Write the record into the folder of the configuration. It replaces an earlier record.
+    """Record in the folder of the configuration that it and its acceptance file were tried on public data. The record
+    replaces an earlier one.
 
     No record is written for files that are shipped with synthrelease, or if the folder is not writable. For such files, only
     the shortlist shows what was rehearsed.
@@ -129,8 +130,8 @@ def leave(spec: ReleaseSpec, by: By, rows: int | None = None, strengths: Strengt
 
 
 def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
-    """Return whether the configuration and the acceptance file were tried in their present form. Return False if no trial is
-    known.
+    """Return whether the configuration and the acceptance file were tried on public data in their present form. Return False
+    if no trial is known.
 
     Raises
     ------
@@ -179,8 +180,8 @@ def strengths_tried(spec: ReleaseSpec) -> Strengths:
 
 
 def trial_tried(spec: ReleaseSpec) -> str:
-    """Return the digest of the settings that affected which associations a draft preserved in its trial. The result is empty if
-    the digest is unknown."""
+    """Return the digest of the settings with which a draft was tried, as far as they affect which associations are
+    preserved. The result is empty if the digest is unknown."""
     return next((attempt.trial for attempt in _readable(spec) if attempt.trial), "")
 
 
@@ -195,15 +196,15 @@ WITHHELD = "The result of the trial for associations is not shown, because the f
 
 
 def kept_in_trial(spec: ReleaseSpec) -> str:
-    """Return the setting `kept` of [not_promised], which says how much of the associations a trial preserved. If the files were
-    changed after this trial, return `WITHHELD`. If no draft wrote the sentence, return it unchanged."""
+    """Return the sentence `kept` of [not_promised], which says how much of the associations a trial preserved. If the files
+    were changed after this trial, return `WITHHELD`. If no draft wrote the sentence, return it unchanged."""
     kept = spec.not_promised.kept
     return kept if not kept or trial_tried(spec) in ("", _trial_of(digests(spec))) else WITHHELD
 
 
 def _trial_of(parts: Mapping[str, str]) -> str:
-    """Return a digest of all settings that affect which associations the rows preserve. It does not cover the acceptance file
-    or texts."""
+    """Return a digest of all settings that affect which associations between columns the released rows preserve. It does not
+    cover the acceptance file or texts."""
     return digest_of({name: part for name, part in parts.items() if not name.startswith(CRITERION) and name != "acceptance"})
 
 
