@@ -72,8 +72,8 @@ _STEPS = 64
 
 
 class TableWeights(dict[Columns, int]):
-    """The weights of tables of at least two columns. A table that is not listed gets the weight for its number of columns
-    (`of_width`).
+    """Weights by which the errors of tables of at least two columns count, when the next table to measure is selected. A
+    table that is not listed gets the weight for its number of columns (`of_width`).
 
     Attributes
     ----------
@@ -119,13 +119,14 @@ class RoundsPlan:
 
     @property
     def measures(self) -> bool:
-        """Return whether a table of two or more columns may be measured."""
+        """Return whether any table of two or more columns can be measured, that is, whether any weight is above 0."""
         return any(self.tables.values()) or any(self.tables.of_width.values())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Learned:
-    """The result of an adaptive fit: the measured columns, and the fitted model over groups of bins.
+    """The result of an adaptive fit: the noisy counts of single columns, and the model. In the model, bins with few rows
+    are merged into groups.
 
     Attributes
     ----------
@@ -242,8 +243,8 @@ def column_shares(sizes: Sequence[int]) -> list[Fraction]:
 
 
 def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, columns: int) -> tuple[RoundsPlan, float]:
-    """If the noise would be too strong for the planned rounds, return a plan with fewer rounds; otherwise return the plan.
-    Also return the smallest number of rows of a group of bins.
+    """Return the plan with fewer rounds if the noise of each round would be too strong, otherwise unchanged. Also return
+    how many rows a group of merged bins must have at least.
 
     This smallest number of rows is stated as a multiple of the noise in a table of typical size. Both results are public.
     """
@@ -262,8 +263,8 @@ def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, colum
 def expected_bins(
     groups: Sequence[np.ndarray], maps: Sequence[np.ndarray], columns: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, ...]:
-    """Return the (n_bins,) expected counts of each column: the model's count for a bin that is its own group, otherwise the
-    noisy count.
+    """Return the (n_bins,) expected counts of each column. For a bin that is not merged with other bins, this is the
+    model's count; for a merged bin, it is the noisy count.
 
     Parameters
     ----------
@@ -325,8 +326,8 @@ def last_shares(
 
 
 def _on_groups(column: int, counts: np.ndarray, variance: float, into: np.ndarray) -> Target:
-    """Return a target of the fit: the noisy counts of a column's groups. The count of a group is the sum of the counts of
-    its bins.
+    """Return the noisy counts of groups of merged bins as a table that the model must fit. The count of a group is the sum
+    of the counts of its bins.
     """
     values = np.bincount(into, weights=counts.astype(float))
     return Target(columns=(column,), values=values, variance=np.bincount(into) * variance)
@@ -350,8 +351,8 @@ class _GrowingModel:
         self._usual: float | None = None
 
     def add(self, tree: JunctionTree, columns: Columns, noisy: np.ndarray, variance: float) -> None:
-        """Add a measured table with the noise variance of its cells, and add the column sets that cliques must contain from now
-        on.
+        """Add a noisy table to the tables that the model must fit. `variance` is the noise variance of each cell. For a
+        pair, also add the column sets that connect its two columns in the model.
 
         `tree` is the tree of the last fit.
         """
@@ -371,9 +372,9 @@ class _GrowingModel:
         return fit
 
     def competing(self, fit: ProportionalFit, part: Fraction, private: PrivateTables) -> tuple[CompetingTables, list[Fraction]]:
-        """Return the tables that may be measured next, with the counts that the model expects, and the part of the budget
-        that each table would get. Tables that would make a clique larger than the limit are left out. The noise of a table
-        is computed from its possible cells only.
+        """Return the tables that may be measured next, with the counts that the model expects in them, and the part of the
+        budget that a measurement of each would get. Tables that would make the model too large are left out. The noise of a
+        table is computed from its possible cells only.
         """
         tables = dict(self._tables(fit))
         sizes = np.fromiter((share.size for share in tables.values()), dtype=int, count=len(tables))
@@ -397,21 +398,22 @@ class _GrowingModel:
         return competing, [parts[number] for number in kind.tolist()]
 
     def change(self, fit: ProportionalFit, competing: CompetingTables, place: int) -> float:
-        """Return the l1 distance between the counts of a table that the present fit expects and the counts that the previous
-        fit expected.
+        """Return how much a measurement changed the model: the l1 distance between the counts that the present and the
+        previous fit expect in the table at index `place`.
         """
         before = competing.expected[competing.starts[place] :][: competing.sizes[place]]
         return float(np.abs(self._n * fit.table(competing.columns[place]).ravel() - before).sum())
 
     def _times(self, cells: int) -> Fraction:
-        """Return the factor by which the budget of a table with this number of possible cells differs from the usual budget
-        of a table.
+        """Return the factor by which the budget of a table of this size is larger or smaller than the budget of a table of
+        typical size. The size is the number of possible cells.
         """
         times = (cells / (self._usual or 1.0)) ** self._plan.growth
         return Fraction(round(_STEPS * min(_MOST, max(1 / _MOST, times))), _STEPS)
 
     def _tables(self, fit: ProportionalFit) -> Iterator[tuple[Columns, np.ndarray]]:
-        """Yield the tables that may be measured now, and the model's shares of their cells.
+        """Yield the columns of each table that may be measured next, with the share of rows that the model expects in each
+        cell.
 
         A column with a single group is excluded, because a pair with this column says nothing more than the other column alone.
         Such columns add no cells, so a clique could also get more columns than an array has axes. A table of more than two
@@ -435,7 +437,8 @@ def _power_mean(values: np.ndarray, power: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveModel:
-    """A fitted network over groups of bins. Noisy counts determine how the rows of a group are divided among its bins.
+    """A fitted model over groups of merged bins. The noisy counts of the bins determine how the rows of a group are divided
+    among its bins.
 
     Attributes
     ----------
@@ -449,8 +452,8 @@ class AdaptiveModel:
     learned: Learned
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Draw n rows from the network over groups. Within a group, rows are divided among the bins in proportion to the
-        noisy counts.
+        """Draw n synthetic rows: first the groups of merged bins from the model, then a bin within each group. Bins of a
+        group get rows in proportion to their noisy counts.
         """
         groups = self.network.sample(n, generator)
         if groups.layout == self.layout:
@@ -465,7 +468,8 @@ class AdaptiveModel:
 
 
 class AdaptiveGenerator(Generator):
-    """The base class of the adaptive generators with Gaussian and with pure noise.
+    """The base class of the generators that select tables one after the other by their error: `Adaptive`, with Gaussian
+    noise, and `AdaptivePure`, whose guarantee has no delta.
 
     Attributes
     ----------
@@ -547,8 +551,8 @@ class AdaptiveGenerator(Generator):
                 yield Mistake(field="tables", text=f"{problem}. Name fewer or smaller tables of weight 0")
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the sets of columns that a fit may connect. Without a prior and without a term "all N-way" (N above 1),
-        these are the named tables. Otherwise, a fit may connect any columns.
+        """Return the sets of columns whose association the fitted model may contain. These are the tables named in the
+        settings or, with a prior or a term such as "all 2-way", any columns.
 
         A prior may associate any two columns, measured or not.
         """
@@ -592,8 +596,8 @@ class AdaptiveGenerator(Generator):
         return 3e-7 * min(self.clique_cells, layout.n_cells) * len(layout.sizes) ** 2
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the estimated largest number of cells in memory. This is the larger of two numbers: the cells during sampling,
-        and the cells in a fit, which stores the cliques with their copies and the competing tables.
+        """Return an estimate of the largest number of cells in memory, either while rows are drawn or during a fit. A fit
+        stores the joint tables of the model's cliques, and the tables that compete for the next measurement.
         """
         cliques = 4 * len(layout.sizes) * min(self.clique_cells, layout.n_cells)
         competing = 3 * sum(layout.subset(columns).n_cells for columns in self.weights(layout) if len(columns) == 2)

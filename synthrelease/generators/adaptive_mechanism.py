@@ -38,7 +38,7 @@ _TOGETHER = 2**18  # Number of cells that `scores_of` subtracts in one step
 
 
 def distances_of(tables: CompetingTables, exact: Iterable[np.ndarray]) -> np.ndarray:
-    """Return the (tables,) int64 l1 distance between exact and expected counts. Few exact tables are in memory at a time."""
+    """Return the (tables,) int64 l1 distances between exact and expected counts. Few exact tables are read at a time."""
     ends, distances, next_exact = tables.starts + tables.sizes, list[np.ndarray](), iter(exact)
     for some in np.split(np.arange(len(tables)), np.flatnonzero(np.diff(tables.sizes.cumsum() // _TOGETHER)) + 1):
         counts = np.concatenate([table.ravel() for table in islice(next_exact, len(some))])
@@ -76,8 +76,8 @@ class Budgeted:
 
 
 class PrivateTables(Budgeted):
-    """Give noisy answers from the sub-tables of a private table, within a budget. As in `Door.spend`, the message of an error
-    shows no details.
+    """Answer questions about the sub-tables of a private table with noise, within a fixed budget. The message of an error
+    shows no details, because it could reveal private data.
 
     Privacy
     -------
@@ -110,13 +110,13 @@ class PrivateTables(Budgeted):
         return opaque(lambda: self._noisy(exact.ravel(), part).reshape(exact.shape))
 
     def bins(self, column: int, part: Fraction) -> np.ndarray:
-        """Return the noisy int64 counts of a column's original bins (as before any merging), at this part of the budget."""
+        """Return the noisy int64 counts of a column's bins, as before any `merge`, at the cost of `part` of the budget."""
         self._take(part)
         return opaque(lambda: self._noisy(self._bins.get((column,)), part))
 
     def total(self, columns: Columns, scores: np.ndarray, part: Fraction) -> int:
-        """Return the noisy sum over all rows of public whole-number scores, at this part of the budget. A row's score depends
-        on its cell of these columns.
+        """Return a noisy sum over all rows, at the cost of `part` of the budget. Each row adds the public whole-number
+        score of its cell in the table of these columns.
 
         Sensitivity: replacing a record subtracts one score and adds another, so the sum changes by at most the highest score
         minus the lowest (theory 12.12, scored sums).
@@ -134,8 +134,8 @@ class PrivateTables(Budgeted):
         return int(opaque(lambda: self.noisy(exact, sensitivity=span**self.power, part=part, entropy=self._entropy))[0])
 
     def choice(self, competing: CompetingTables, part: Fraction) -> int:
-        """Privately choose the index of a table with a high score. The score is weight * (l1 distance from the expected counts
-        - handicap).
+        """Privately choose the index of a table that the model fits badly, by its score: weight * (l1 distance between
+        exact and expected counts - handicap). The handicap allows for the noise that a measurement adds.
 
         Sensitivity: two counts of a table change by 1, so its distance changes by at most 2, and its score by at most twice its
         weight (theory 12.9, tables and their distances). All numbers are integers. Several choices may be made among tables of
@@ -147,7 +147,7 @@ class PrivateTables(Budgeted):
         return opaque(lambda: self.chosen(scores, sensitivity=sensitivity, part=part, entropy=self._entropy))
 
     def _hold(self, competing: Sequence[Columns]) -> None:
-        """Count the competing tables once for all rounds, so that a round does not take longer with more rows.
+        """Count the exact tables that may be selected, and keep them for later rounds, so that a round reads no rows again.
 
         The table of a pair is summed from a stored table of more columns that contains the pair. A table that exceeds the
         memory limit is counted again in every round.
@@ -167,7 +167,7 @@ class PrivateTables(Budgeted):
                 self._held[columns], room = self._exact.get(columns), room - cells
 
     def _distances(self, competing: CompetingTables) -> np.ndarray:
-        """Return the distances of the tables. They are computed only if the tables did not all compete in the last choice."""
+        """Return the l1 distance between each table's exact and expected counts, reused from the last choice if possible."""
         known, distances = self._known or (competing, np.zeros(0, dtype=np.int64))
         places = np.searchsorted(known.starts[:-1], competing.starts)
         if self._known is None or known.expected is not competing.expected or (known.starts[places] != competing.starts).any():
@@ -226,7 +226,7 @@ class PrivateTables(Budgeted):
 
 
 class Gaussian(PrivateTables):
-    """Private tables with rounded Gaussian noise and the exponential mechanism. Parts of the budget are rhos."""
+    """Answers with rounded Gaussian noise; choices by the exponential mechanism. Parts of the budget are zCDP rhos."""
 
     law = RoundedGaussian
     power = 2
@@ -243,15 +243,15 @@ class Gaussian(PrivateTables):
 
     @staticmethod
     def epsilon_of_choice(part: Fraction) -> Fraction:
-        """Return the epsilon of a choice: epsilon^2 / 8 = part, rounded down, because the mechanism has bounded range (Cesar &
-        Rogers 2021, Lemma 4).
+        """Return the epsilon of the exponential mechanism that costs this part of a zCDP budget: epsilon^2 / 8 = part,
+        rounded down, because the mechanism has bounded range (Cesar & Rogers 2021, Lemma 4).
         """
         return root_down(8 * part)
 
 
 class ExactlyGaussian(Gaussian):
-    """Private tables with a Gaussian guarantee: with budget rho, all answers together are sqrt(2 rho)-Gaussian. A choice costs
-    more than with `Gaussian`.
+    """Answers with a Gaussian guarantee, which is stronger than zCDP: with budget rho, all answers together are sqrt(2
+    rho)-Gaussian. A private choice costs more than with `Gaussian`.
 
     The squares of mu add up, even if earlier answers determine each part (theory 9.16, a Gaussian budget that answers share
     out).
@@ -259,14 +259,14 @@ class ExactlyGaussian(Gaussian):
 
     @staticmethod
     def epsilon_of_choice(part: Fraction) -> Fraction:
-        """Return the largest epsilon, rounded down, for which an exponential mechanism has this part of the budget as Gaussian
-        cost (theory 9.15, Gaussian price of a choice).
+        """Return the largest epsilon, rounded down, at which a choice by the exponential mechanism costs at most this part
+        of a Gaussian budget (theory 9.15, Gaussian price of a choice).
         """
         return choice_epsilon(part)
 
 
 class Laplace(PrivateTables):
-    """Private tables with discrete Laplace noise and permute-and-flip. Parts of the budget are epsilons."""
+    """Answers with discrete Laplace noise; choices by permute-and-flip. Parts of the budget are epsilons."""
 
     selector: ClassVar[str] = "permute_and_flip"
     law = DiscreteLaplace
@@ -280,5 +280,5 @@ class Laplace(PrivateTables):
 
 
 def opened(counts: Counts, kind: type[Gaussian | Laplace], budget: Fraction, entropy: SystemEntropy) -> PrivateTables:
-    """Wrap private counts in `PrivateTables`. The charge covers all answers, and nothing else leaves the wrapper."""
+    """Return an object that holds the private counts and gives only noisy answers, at a cost of at most `budget`."""
     return kind(counts, budget, entropy)

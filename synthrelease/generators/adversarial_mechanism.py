@@ -46,13 +46,13 @@ class NoisyGradients(Budgeted):
         return opaque(lambda: noisy_frequencies(self._counts, part, self._entropy))
 
     def gradient(self, critic: Network, clip: float, part: Fraction, row_weights: RowWeights | None = None) -> Weights:
-        """Return a noisy gradient over all rows, measured with this part of the budget. The rows may have weights."""
+        """Return the noisy sum over rows of the gradient of the critic's score, at the cost of `part` of the budget."""
         self._take(part)
         return opaque(lambda: noisy_gradient(critic, self._counts, clip, part, self._entropy, row_weights))
 
 
 def closed_rows(counts: Counts, budget: Fraction, entropy: SystemEntropy) -> NoisyGradients:
-    """Wrap private counts in `NoisyGradients`. The charge covers all answers, and nothing else leaves the wrapper."""
+    """Return an object that holds the private rows and gives only noisy answers, at a cost of at most `budget`."""
     return NoisyGradients(counts, budget, entropy)
 
 
@@ -108,7 +108,7 @@ def noisy_gradient(
 def clipped_sum_of_cells(
     critic: Network, places: np.ndarray, times: np.ndarray, clip: float, weights: np.ndarray | None = None
 ) -> Weights:
-    """Return the sum of clipped gradients, as `Network.sum_of_rows` does, for rows that are given as cells with counts.
+    """Return the sum over rows of the clipped gradients of the critic's score. Rows are given as cells with counts.
 
     The input of a hidden unit is added column by column, so it depends on the row alone. A matrix product would add in an order
     that depends on the number of rows. If the input is 0 up to rounding, the slope of the rectifier would then depend on other
@@ -146,8 +146,8 @@ def clipped_shares(norms: np.ndarray, clip: float) -> np.ndarray:
 
 
 def places(counts: Counts, chunk: slice) -> np.ndarray:
-    """Return the (cells of the chunk, columns) positions of the bins of each cell. The bins of all columns are numbered in
-    sequence.
+    """Return a (cells, columns) array with the bin of each cell of the chunk in each column. The bins of all columns are
+    numbered in one sequence, so those of the second column follow those of the first.
     """
     starts = np.cumsum([0, *counts.layout.sizes])[:-1]
     return np.stack([start + digits[chunk] for start, digits in zip(starts, counts.bins, strict=True)], axis=1)

@@ -37,7 +37,8 @@ _ROWS = 20_000  # Number of rows of the model from which covariances are estimat
 
 @dataclass(frozen=True, kw_only=True)
 class AgreeingPairs:
-    """The public list of pairs of columns whose agreements are measured, with the cost of these measurements.
+    """A public list of pairs of two-bin columns. For each pair, a mechanism measures the number of rows in which both
+    columns have the same bin ("agreements"), instead of the table of the pair.
 
     Attributes
     ----------
@@ -53,7 +54,9 @@ class AgreeingPairs:
 
     @property
     def columns(self) -> Columns:
-        """Return all columns that occur in the pairs. For each of these columns, the rows in its second bin are counted."""
+        """Return all columns that occur in the pairs. For each of these columns, the rows in its second bin are measured,
+        too.
+        """
         return tuple(sorted(self.pairs_of_columns))
 
     @cached_property
@@ -61,14 +64,14 @@ class AgreeingPairs:
         return frozenset([*self.pairs, *((column,) for column in self.columns)])
 
     def holds(self, columns: Columns) -> bool:
-        """Return whether the measured numbers determine the table of these columns, which are one measured column or one
-        measured pair.
+        """Return whether these columns are a measured column or a measured pair, whose table follows from the noisy
+        numbers.
         """
         return columns in self._tables
 
     def price(self, ratio: int) -> int:
-        """Return the largest cost of replacing a record, if each changed count costs `ratio` and each changed agreement costs
-        1.
+        """Return the largest cost of replacing a record, in units of the cost of one changed agreement. One changed count
+        costs `ratio` units.
 
         Suppose m of d columns change. An agreement changes if exactly one of the two columns of its pair changes. The number of
         such pairs is at most m (d - m), at most the number of pairs, and at most the number of pairs of the m columns with the
@@ -79,8 +82,8 @@ class AgreeingPairs:
         return max(ratio * m + min(m * (d - m), len(self.pairs), sum(beside[:m])) for m in range(1, d + 1))
 
     def ratio(self, kind: type[CountNoise]) -> int:
-        """Return the cost ratio of count and agreement that minimises the noise variance in a cell of a pair, (2 V_c + V_a) /
-        4.
+        """Return how many times the cost of a changed agreement a changed count should cost, so that the noise in a cell of
+        a pair's table is smallest. The variance of this noise is (2 V_count + V_agreement) / 4.
         """
         power = 1 if kind.cost == "rho" else 2  # a variance is inversely proportional to this power of the cost
 
@@ -90,23 +93,23 @@ class AgreeingPairs:
         return min(range(1, len(self.columns) + 1), key=variance)
 
     def costs(self, part: Fraction, kind: type[CountNoise]) -> tuple[Fraction, Fraction]:
-        """Return two costs: the cost of a changed count, and the cost of a changed agreement. With these costs, replacing a
-        record costs at most the part of a budget.
+        """Return the cost of one changed count and the cost of one changed agreement. They are chosen so that replacing a
+        record costs at most `part`, however many counts and agreements it changes.
         """
         ratio = self.ratio(kind)
         of_agreement = part / self.price(ratio)
         return ratio * of_agreement, of_agreement
 
     def laws(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
-        """Return the noise of a count and the noise of an agreement. `of_table` assumes that two cells change, so it gets twice
-        the cost of one changed number.
+        """Return the noise distribution of a count and that of an agreement, if all of them together get `part` of the
+        budget. `of_table` divides its cost between two changed cells, so it gets twice the cost of one number.
         """
         of_count, of_agreement = (kind.of_table(TABLE_CHANGE * cost) for cost in self.costs(part, kind))
         return of_count, of_agreement
 
     def of_cells(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
-        """Return the noise of a bin of a column, and a noise distribution whose scale is that of the error in a cell of a
-        pair.
+        """Return the noise distribution of a bin of one column, and a distribution with the same scale as the noise in a
+        cell of a pair's table. Such a cell is computed from two counts and one agreement.
         """
         of_count, of_agreement = self.laws(part, kind)
         return of_count, kind(math.sqrt((2 * of_count.scale**2 + of_agreement.scale**2) / 4))
@@ -114,7 +117,8 @@ class AgreeingPairs:
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyAgreements:
-    """The noisy counts and agreements of pairs of two-bin columns.
+    """Noisy counts of two-bin columns: for each column the rows in its second bin, and for each listed pair the rows in
+    which both columns have the same bin (agreements).
 
     Attributes
     ----------
@@ -131,11 +135,14 @@ class NoisyAgreements:
 
     @property
     def variances(self) -> np.ndarray:
-        """Return the (n_columns + n_pairs,) noise variances of the counts, then of the agreements."""
+        """Return the (n_columns + n_pairs,) noise variances: first of the counts of columns, then of the agreements of
+        pairs.
+        """
         return np.repeat([law.variance_above for law in self.laws], [len(self.columns), len(self.pairs)])
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray], n: int) -> NoisyAgreements:
-        """Return the measurements on merged bins, without columns that no longer have two bins. This is post-processing.
+        """Return the same noisy numbers after bins are merged. Columns that no longer have two bins are dropped. This is
+        post-processing.
 
         Bin b of column c becomes `maps[c][b]`, which may exchange the two bins. `n` is the number of rows.
         """
@@ -156,8 +163,9 @@ class NoisyAgreements:
         )
 
     def strongest(self, sizes: Sequence[int], sets: Sequence[Columns], n: int) -> list[Columns]:
-        """Return the pairs to add to a model with these column sets: pairs that clearly differ from independence in their
-        noisy counts, the strongest first. A pair that would make a clique too large is skipped.
+        """Return the pairs of columns that a model should contain in addition to `sets`: those whose noisy agreement
+        differs clearly from independence. The strongest pairs come first, and pairs that would make a clique too large are
+        left out.
 
         Parameters
         ----------
@@ -177,7 +185,7 @@ class NoisyAgreements:
 
 
 class _Signs:
-    """Fast sums over the 2^k cells of k two-bin columns, whose bins are coded as the signs -1 and 1."""
+    """Fast sums over all 2^k cells of k two-bin columns. The bins of column i are coded as a sign s_i, which is -1 or 1."""
 
     def __init__(self, k: int):
         self._half = k // 2
@@ -187,7 +195,9 @@ class _Signs:
         self._shape = (2,) * k
 
     def potential(self, weights: np.ndarray) -> np.ndarray:
-        """Return for every cell, shape (2, ..., 2), the sum of weights[i, i] s_i and weights[i, j] s_i s_j over i < j."""
+        """Return a (2, ..., 2) table with the log-linear potential of each cell. A cell gives every column i a sign s_i (-1
+        or 1); its potential is the sum of weights[i, i] s_i, and of weights[i, j] s_i s_j for i < j.
+        """
         half, sides = self._half, []
         for signs, own in ((self._first, weights[:half, :half]), (self._last, weights[half:, half:])):
             sides.append(signs @ np.diag(own) + ((signs @ np.triu(own, 1)) * signs).sum(axis=1))
@@ -195,7 +205,9 @@ class _Signs:
         return np.asarray(sides[0][:, None] + sides[1] + across).reshape(self._shape)
 
     def moments(self, shares: np.ndarray) -> np.ndarray:
-        """Return a (k, k) matrix with the mean of s_i on the diagonal and of s_i s_j above it, over cells with these shares."""
+        """Return a (k, k) matrix of means over cells with these shares: the mean of column i's sign s_i (-1 or 1) on the
+        diagonal, and the mean of s_i s_j above it.
+        """
         table, half = shares.reshape(len(self._first), len(self._last)), self._half
         means = np.zeros((len(self._shape),) * 2)
         means[:half, half:] = self._first.T @ table @ self._last
@@ -209,7 +221,8 @@ class _Signs:
 
 
 def _all_moments(shares: np.ndarray) -> np.ndarray:
-    """Return the (2^k,) means of the products of s_i over every set of columns, by a fast Walsh transform.
+    """Return the (2^k,) means of products of signs, one mean for each set of columns. A row has a sign for each two-bin
+    column: -1 for the first bin, 1 for the second. The function is a fast Walsh transform.
 
     The index of a set has a bit for each column; the first column is the highest bit.
     """
@@ -221,7 +234,8 @@ def _all_moments(shares: np.ndarray) -> np.ndarray:
 
 
 class AgreementTerms:
-    """The parameters of measured agreements in a log-linear model on a junction tree.
+    """The terms of a log-linear model that make it fit the measured counts and agreements (rows in which two columns have
+    the same bin). The model is stored on a junction tree.
 
     The parameters come in this order: one for each count, then one for each pair that lies inside a clique of the tree.
 
@@ -245,8 +259,8 @@ class AgreementTerms:
             self._by_clique.append((home, columns, _Signs(len(columns)), places, (np.array(ends[0]), np.array(ends[1]))))
 
     def potentials(self, parameters: np.ndarray) -> Iterator[tuple[int, Columns, np.ndarray]]:
-        """For each clique with parameters, yield its index, some of its columns, and the table over these columns that the
-        parameters add to the logarithms of the cells.
+        """For each clique of the model that has such terms, yield its index, the columns of the terms, and a table over
+        these columns: what the terms add to the logarithm of each cell.
         """
         for home, columns, signs, places, ends in self._by_clique:
             weights = np.zeros((len(columns), len(columns)))
@@ -254,8 +268,8 @@ class AgreementTerms:
             yield home, columns, signs.potential(weights) + parameters[places].sum() / 2
 
     def shares(self, cliques: Sequence[np.ndarray]) -> np.ndarray:
-        """Return, for each parameter, the share of rows that it counts: rows in a column's second bin, or rows in which a
-        pair agrees. `cliques` has the shares of the cells of every clique.
+        """Return the share of rows that the model expects for each parameter: rows in the second bin of a column, or rows
+        in which two columns have the same bin. `cliques` has the shares of the cells of every clique.
         """
         shares = np.empty(len(self.target))
         for home, columns, signs, places, ends in self._by_clique:
@@ -263,8 +277,8 @@ class AgreementTerms:
         return shares
 
     def covariances(self, cliques: Sequence[np.ndarray], draw: Callable[[int], Counts]) -> np.ndarray:
-        """Return the (n_parameters, n_parameters) covariances of a row's contributions. If several cliques share the
-        parameters, the covariances are estimated from rows of the model.
+        """Return the (n_parameters, n_parameters) covariance matrix of the counted features of a row, such as "both columns
+        have the same bin". If the features are in several cliques, it is estimated from rows that are drawn from the model.
 
         Parameters
         ----------

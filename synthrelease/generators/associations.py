@@ -106,7 +106,7 @@ def cramers_v(counts: np.ndarray) -> np.ndarray:
 
 
 def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
-    """Return the approximate Cramer's V that independent columns show because of the noise in their table.
+    """Return the approximate Cramer's V that two independent columns would show, only because their table has noise.
 
     A cell with e expected rows, whose noise has variance v, adds v / e to chi-squared. A model has no cell below 0, so the
     standard deviation of the noise replaces e if it is larger. The result includes only (r - 1)(c - 1) of the r x c cells,
@@ -157,8 +157,8 @@ def _weights(expected: np.ndarray, variance: np.ndarray | float) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Strengths:
-    """The known strengths of association between columns. They are computed from a public file or from the noisy tables of a
-    release.
+    """What is known about columns: the shares of their bins, and the strength of association (Cramer's V) of pairs. The
+    numbers come from a public file or from the noisy tables of a release.
 
     Attributes
     ----------
@@ -178,8 +178,8 @@ class Strengths:
         return n_rows * np.outer(*known)
 
     def hidden(self, columns: Sequence[str], noise: float, chance: float) -> bool:
-        """Return whether the noise hides the association of two columns: whether `noise` exceeds both `chance` and the strength
-        of the association.
+        """Return whether noise hides the association of two columns. It does if it alone would produce a Cramer's V
+        (`noise`) above both the known strength of the association and the Cramer's V that sampling produces (`chance`).
 
         An unknown strength is replaced by `LEAST_STRENGTH`. Noise that does not exceed chance hides nothing, because another
         sample of this size would differ as much. The plan and the card both use this rule.
@@ -193,8 +193,8 @@ class Strengths:
 
 @dataclass(frozen=True, kw_only=True)
 class Association:
-    """Whether, and how well, the rows carry the association of two or three columns. As a boolean, the object is true if they
-    carry it.
+    """Whether the synthetic rows preserve ("carry") the association of two or three columns, and how well. As a boolean,
+    the object is true if they do.
 
     Attributes
     ----------
@@ -262,7 +262,8 @@ class TableNoise:
 
 @dataclass(frozen=True, kw_only=True)
 class Associations:
-    """The associations between all columns in the rows of a model.
+    """Which associations between columns the synthetic rows of a model preserve ("carry"). This follows from the tables
+    that the model uses, not from the rows.
 
     Attributes
     ----------
@@ -289,7 +290,7 @@ class Associations:
     strengths: Strengths = Strengths()
 
     def of(self, *names: str) -> Association:
-        """Return the association of two or three columns, by their names.
+        """Return whether the rows preserve the association of the named two or three columns, and how well.
 
         If several of the names are columns of members, they all refer to the same member. If one of the names contains a
         member's number, the others refer to this member.
@@ -302,8 +303,8 @@ class Associations:
         return _of_members(names, [self._of(columns) for columns in self._in_slots(names)])
 
     def measured(self, *names: str) -> Carried | None:
-        """Return whether measured or chosen tables carry the association. Return None if no such table contains the columns.
-        Raises the same errors as `of`.
+        """Return a word, such as "yes" or "mostly noise", for how well measured or chosen tables preserve an association.
+        Return None if no such table contains the columns. Raises the same errors as `of`.
 
         This method is faster than `of`. If columns of members were measured together only for some members, such as the first
         two, their association is carried "in part".
@@ -315,14 +316,16 @@ class Associations:
         return "not known" if "not known" in answers else "in part" if "yes" in answers else None
 
     def differ(self, first: str, second: str) -> bool:
-        """Return whether two names refer to different columns. The name of a members' column, such as `age`, and its name
-        for one member, such as `age_2`, refer to the same column.
+        """Return whether two names refer to different columns. In linked tables, such as households with persons, `age` and
+        `age_2` (the age of the second person) refer to the same column.
         """
         return set(self._places(first)).isdisjoint(self._places(second))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the columns as in the files, with each column of members once."""
+        """Return the names of the columns as in the private files. A column of members, such as `age` of persons, is listed
+        once, not once for each possible person.
+        """
         return self.layout.columns if self.linked is None else (*self.linked.of_roots(self.layout.columns), *self.linked.names)
 
     @property
@@ -347,12 +350,12 @@ class Associations:
 
     @cached_property
     def carried(self) -> CarriedPairs:
-        """Return a summary of the pairs that the rows carry."""
+        """Return a summary of the pairs of columns whose association the rows preserve."""
         return CarriedPairs.of([self])
 
     @cached_property
     def triples(self) -> tuple[Association, ...]:
-        """Return the associations of three columns that the rows carry."""
+        """Return the triples of columns whose association the rows preserve."""
         shown = {name: self._plain(name) for name in self.layout.columns}
         among = {
             tuple(sorted({shown[self.layout.columns[column]] for column in triple}, key=self.names.index))
@@ -363,8 +366,8 @@ class Associations:
         return tuple(association for association in associations if association)
 
     def in_tables(self) -> Iterator[tuple[str, str]]:
-        """Yield, in both orders, each pair of names that a measured or chosen table contains. For all other pairs, `measured`
-        is None.
+        """Yield both (a, b) and (b, a) for each pair of columns that a measured or chosen table contains. For all other
+        pairs, `measured` returns None.
         """
         for table in (*self._known, *self.ties.chosen):
             yield from permutations({self._plain(self.layout.columns[column]) for column in table}, 2)
@@ -378,8 +381,8 @@ class Associations:
         return name if self.linked is None or slot is None else self.linked.names[self.linked.slots[slot].index(name)]
 
     def _in_slots(self, names: Sequence[str]) -> list[Columns]:
-        """Return the positions of the named columns in the layout. If columns of members are among them, return the
-        positions for each possible member in turn, or only for the member whose number is in a name.
+        """Return the indices of the named columns, one tuple for each possible member, such as the first and the second
+        person of a household. If a name contains a member's number (`age_2`), return only the tuple of this member.
         """
         if self.linked is None and len(set(names)) == len(names):
             return [tuple(self._place[name] for name in names)]
@@ -397,7 +400,9 @@ class Associations:
         return by_slot
 
     def _places(self, name: str) -> tuple[int, ...]:
-        """Return the positions of a column; for a column of members, its position in every slot."""
+        """Return the index of a column. For a column of members, such as the age of persons in households, return one index
+        for each possible member.
+        """
         if self.linked is not None and name in self.linked.names:
             at = self.linked.names.index(name)
             return tuple(self._place[slot[at]] for slot in self.linked.slots)
@@ -417,7 +422,9 @@ class Associations:
         return self._of_two(names, columns) if len(columns) == 2 else self._of_three(names, columns)
 
     def _measured(self, columns: Columns) -> Association | None:
-        """Return the association if a measured or chosen table contains these columns, otherwise None."""
+        """Return how well measured or chosen tables preserve the association of these columns, or None if no such table
+        contains them.
+        """
         wanted = frozenset(columns)
         if wanted in self._following:
             names = tuple(self.layout.columns[column] for column in columns)
@@ -480,11 +487,13 @@ class Associations:
 
     @cached_property
     def _known(self) -> tuple[Columns, ...]:
-        """Return the columns of every measured table, with all columns that are functions of them."""
+        """Return the columns of every measured table. Columns that a table's columns determine, as the municipality
+        determines the region, are added to the table's columns.
+        """
         return tuple(dict.fromkeys(self._with_functions(table) for table in self.ties.measured))
 
     def _with_functions(self, columns: Iterable[int]) -> Columns:
-        """Return these columns, in order, with all columns that are functions of them."""
+        """Return these columns and all columns that they determine, as the municipality determines the region, in order."""
         closed, previous = set(columns), set[int]()
         while closed != previous:
             previous = set(closed)
@@ -503,8 +512,8 @@ class Associations:
 
     @cached_property
     def _noises(self) -> dict[frozenset[int], tuple[float, float, float]]:
-        """For each two or three columns of a measured table, return the mean absolute noise of a cell, the variance of this
-        noise, and the influence of the prior.
+        """For each pair and triple of columns that a measured table contains, return three numbers: the mean absolute noise
+        of a cell, the noise variance of a cell, and the influence of the prior.
 
         The influence is the product W V m (theory 12.15, associations that rows carry). If several tables contain the
         columns, the smallest values are used. A cell of these columns is a sum of cells of the table. The sum of many
@@ -531,14 +540,14 @@ class Associations:
 
     @cached_property
     def _following(self) -> frozenset[frozenset[int]]:
-        """Return every pair and every triple of columns of a measured table, after adding the columns that are functions of
-        the table's columns.
+        """Return every pair and triple of columns whose table was measured or follows from a measured table. A table also
+        determines the columns that are functions of its columns.
         """
         return _small_sets(self._known)
 
     def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
-        """Return two results: whether a table, sum or rule of the model contains both columns, and the columns that
-        separate the two columns if such tables, sums and rules are ignored.
+        """Return whether a table, sum or rule of the model contains both columns. Also return columns that separate them:
+        given these columns, the two columns are independent, apart from such a direct connection.
 
         Those neighbours of the first column that lie on paths to the second column separate the two columns, and so do such
         neighbours of the second. The smaller of these two sets is returned.
@@ -552,8 +561,8 @@ class Associations:
         return tied, min(sides, key=lambda side: (len(side), side))
 
     def _graph(self, first: int, second: int) -> TiedColumns:
-        """Return the graph of connected columns that matters for two columns. The graph is the moral graph of the ancestors of
-        the two columns.
+        """Return the graph of connected columns from which the dependence of two columns is read. It is the moral graph of
+        the two columns and of all columns on which they depend.
 
         Among the columns that are drawn after all others, the graph contains only columns on which the two columns depend. The
         graph connects the columns from which such a column is drawn.
@@ -584,8 +593,8 @@ class Associations:
         return {}
 
     def _within_a_draw(self, columns: Columns) -> bool:
-        """Return whether a rule only connects a column with the columns on which its draw depends. For example, a rule may
-        assign areas to larger areas.
+        """Return whether a rule is only about a column and the columns from which it is drawn, so that it connects nothing
+        else. For example, a rule may assign areas to larger areas.
         """
         return any(column in columns and {column, *sources}.issuperset(columns) for column, sources in self.ties.drawn_after)
 
@@ -595,7 +604,7 @@ def _small_sets(tables: Iterable[Columns]) -> frozenset[frozenset[int]]:
 
 
 class TiedColumns:
-    """A graph of columns, in which the columns of each table, sum or rule of a model are neighbours."""
+    """A graph of columns. Two columns are neighbours if some table, sum or rule of a model contains both."""
 
     def __init__(self, near: dict[int, frozenset[int]]):
         self.near = near
@@ -633,7 +642,8 @@ class TiedColumns:
 
 
 def _of_members(names: Sequence[str], of_slots: Sequence[Association]) -> Association:
-    """Combine the associations of the same columns for each possible member (slot) into one association.
+    """Combine one `Association` for each possible member, such as the first and the second person of a household, into one.
+    All of them are about the same columns, such as age and sex.
 
     If `carried` is the same for all members, the result is the association with the most noise. Otherwise `carried` is "not
     known" if it is "not known" for some member, and "in part" if not.
@@ -654,7 +664,8 @@ def _of_members(names: Sequence[str], of_slots: Sequence[Association]) -> Associ
 def all_functions(
     by_options: Iterable[tuple[str, tuple[str, ...]]], rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]
 ) -> tuple[Function, ...]:
-    """Return the columns that are functions of other columns, as stated by options or determined by rules.
+    """Return each column that other columns determine, as the municipality determines the region, together with those
+    columns. An option of the specification says so, or a rule implies it.
 
     Parameters
     ----------
@@ -668,8 +679,8 @@ def all_functions(
 
 
 def weakest_of(associations: Sequence[Association]) -> Association:
-    """Return the weakest of several associations. A release that may use any of several models promises only this
-    association.
+    """Return the weakest of several associations of the same columns. If a release may use any of several models, it can
+    promise no more than this.
     """
     order: tuple[Carried, ...] = ("no", "mostly noise", "in part", "not known", "yes")
     return min(associations, key=lambda association: order.index(association.carried))
@@ -677,7 +688,7 @@ def weakest_of(associations: Sequence[Association]) -> Association:
 
 @dataclass(frozen=True, kw_only=True)
 class PartnersOfColumn:
-    """One column, and other columns with which it forms pairs."""
+    """A column, and the other columns of listed pairs that contain it."""
 
     column: str
     others: tuple[str, ...]
@@ -711,8 +722,8 @@ class CarriedPairs:
 
     @classmethod
     def of(cls, models: Sequence[Associations], lost: Collection[tuple[str, str]] = ()) -> CarriedPairs:
-        """Summarise which pairs a model carries. If there are several possible models, summarise the pairs that all of them
-        carry.
+        """Summarise the pairs of columns whose association a model preserves. If several models are possible, only pairs
+        that all of them preserve count.
 
         Parameters
         ----------

@@ -42,7 +42,8 @@ class Model(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Background:
-    """The public facts about a table on the bins of a candidate.
+    """Public facts about a table that a fit may use: the rules, a public table as prior, and the order of bins. They are
+    over the same bins as the private table of the fit.
 
     Attributes
     ----------
@@ -111,7 +112,7 @@ class Generator(SpecTable):
         return None
 
     def load(self) -> None:
-        """Import the libraries that a fit needs, so that a missing library is reported before any budget is spent.
+        """Import the libraries that a fit needs. A missing library is then reported before any budget is spent.
 
         Raises
         ------
@@ -119,7 +120,8 @@ class Generator(SpecTable):
         """
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
-        """Check these hyperparameters for a table, and yield the mistakes.
+        """Check whether these hyperparameters suit a table with this layout, and yield what is wrong, such as an unknown
+        column.
 
         Parameters
         ----------
@@ -129,11 +131,13 @@ class Generator(SpecTable):
         return ()
 
     def charge(self, epsilon: Fraction) -> Charge:
-        """Return the charge of a fit with this budget: an epsilon, or a rho if the guarantee is zCDP."""
+        """Return the charge for one fit with budget `epsilon`. It states the cost as an epsilon, or as a rho if the
+        guarantee is zCDP.
+        """
         raise NotImplementedError
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:
-        """Spend the charge on a private table, which is merged to the bins of the candidate, and return the fitted model.
+        """Fit a model to a private table with noise, at the cost of `charge`, and return the model.
 
         Raises
         ------
@@ -152,8 +156,8 @@ class Generator(SpecTable):
         return self.fixed_tables(layout)
 
     def stated(self, layout: Layout) -> Sequence[tuple[int, ...]]:
-        """Return the columns of each table and sum of the model, in increasing order, if the settings determine them.
-        Otherwise the result is empty.
+        """Return the columns of each table and sum that the model uses, in increasing order. The result is empty if a fit
+        chooses them itself, so that the settings do not determine them.
 
         Raises
         ------
@@ -174,7 +178,7 @@ class Generator(SpecTable):
         return {}
 
     def bins_apart(self, layout: Layout) -> frozenset[int]:
-        """Return the columns that have rare bins whose rows are in no measured table."""
+        """Return the columns with rare bins that are counted separately. Rows in such bins are in no measured table."""
         return frozenset()
 
     def unmeasured(self, layout: Layout, tied: Sequence[set[int]]) -> set[int]:
@@ -229,14 +233,14 @@ class MeasuringGenerator(Generator):
 
     @property
     def leaves_out(self) -> str:
-        """Return the name of the setting that excludes some rows or measurements from the tables, or "" if there is no such
-        setting.
+        """Return the name of a setting that keeps some rows or some measurements out of the measured tables, such as
+        `rare_bins`. Return "" if no such setting is used.
         """
         return ""
 
     def part(self, charge: Charge) -> Fraction:
-        """Return the budget that tables and sums share. The budget is the epsilon of the charge or, with Gaussian noise, the
-        rho of the charge.
+        """Return the budget that all tables and sums of a fit share: the epsilon of the charge or, with Gaussian noise, its
+        rho.
         """
         return pure_epsilon(charge) if self.noise.cost == "epsilon" else charge.curve().rho
 
@@ -245,7 +249,7 @@ class MeasuringGenerator(Generator):
         raise NotImplementedError
 
     def measured_tables(self, layout: Layout, part: Fraction) -> Mapping[tuple[int, ...], Fraction]:
-        """Return the cost of every table that is measured with the budget `part`. The keys are the columns of the table, in
+        """Return how much of the budget `part` each measured table costs. The keys are the columns of the table, in
         increasing order.
         """
         raise NotImplementedError
@@ -261,14 +265,14 @@ class MeasuringGenerator(Generator):
         return [*self.fixed_tables(layout), *(noisy_sum.columns for noisy_sum in self.measured_sums(layout, Fraction(1)))]
 
     def measured_sums(self, layout: Layout, part: Fraction) -> tuple[NoisySum, ...]:
-        """Return every sum that is measured with the budget `part`. Each sum has the value 0, because nothing is measured
-        here.
+        """Return the sums that a fit with the budget `part` measures, with their noise. Their values are 0, because nothing
+        is measured yet.
         """
         return ()
 
     def model(self, measured: NoisyMarginals, background: Background) -> Model:
-        """Fit a model to measurements over the background's layout, and return it. The model is a deterministic function of the
-        arguments.
+        """Fit a model to noisy measurements, and return it. The measurements and `background` are over the same bins; equal
+        arguments give equal models.
 
         Raises
         ------

@@ -48,8 +48,8 @@ class NoisyTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A column with its parents, and the conditional probabilities Pr[column | parents]. The array has the axes (parents...,
-    column).
+    """A node of a Bayesian network: a column, its parent columns, and the conditional probabilities Pr[column | parents].
+    The array has the axes (parents..., column).
     """
 
     column: int
@@ -93,13 +93,13 @@ class BayesianNetwork:
 
     @classmethod
     def divided_cells(cls, layout: Layout) -> int:
-        """Return the largest number of numbers in memory while whole rows are divided among the bins of one more column:
-        six for each cell and bin.
-        """
+        """Return the memory, in numbers, for giving whole rows a bin of one more column: six numbers for each cell and bin."""
         return 6 * min(layout.n_cells, max(_CELLS_AT_ONCE, *layout.sizes))
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Draw n rows by ancestral sampling on expected counts."""
+        """Draw n rows column by column, each column given its parents. As long as memory allows, expected counts are used
+        instead of random rows.
+        """
         pieces, counts = zip(*map(self._packed, self.pieces(n, generator)), strict=True)
         parts = [in_a_row([piece.pop(0) for piece in pieces]) for _ in self.layout.packs]
         rows = Counts.of_parts(self.layout, parts, joined(counts))
@@ -108,13 +108,13 @@ class BayesianNetwork:
         return Counts.of(self.shown, [rows.bins[column] for column in range(len(self.shown.sizes))], rows.counts)
 
     def _packed(self, piece: Frontier) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the codes (`packed`) and the number of copies of each row in a batch of rows."""
+        """Return the rows of a batch in packed form (`packed`): their codes, and how many copies of each row there are."""
         digits = [piece.digits[column] for column in range(len(self.layout.sizes))]
         return packed(self.layout, digits), as_ones(piece.expected.astype(np.int64))
 
     def pieces(self, n: int, generator: np.random.Generator) -> Iterator[Frontier]:
-        """Yield n whole rows in batches, each as cells with numbers of rows. Any number of columns is possible, even if a
-        cell number would not fit into 64 bits.
+        """Yield n drawn rows in batches. A batch lists distinct rows with their numbers of copies, so it works for any
+        number of columns, even if a cell number would not fit into 64 bits.
 
         A batch has about `_ROWS_TOGETHER` rows, because all rows with the bins of all columns would take much memory. If
         bins are assigned evenly, or if all columns fit before rounding, one batch has all rows. The distribution of the
@@ -132,7 +132,8 @@ class BayesianNetwork:
 
 
 class Frontier:
-    """The cells of the first columns of a network, with their expected counts. Columns are added one after the other.
+    """The rows of a sample while they are drawn from a network, column by column. Rows with equal bins in the columns so
+    far form one cell, which has an expected or a whole number of rows.
 
     If the next column would exceed `cells` cells, the expected counts are first rounded to n whole rows. After the rounding,
     each row gets a bin by an independent draw, or evenly (`even_bins`). A cell of probability 0 never gets a row.
@@ -148,7 +149,9 @@ class Frontier:
         self._n, self._cells, self._generator, self._whole, self._evenly = n, cells, generator, False, evenly
 
     def has_room_for(self, family: Family) -> bool:
-        """Return whether the column of a family can be added to expected counts without rounding these counts first."""
+        """Return whether one more column can be added while the cells still have expected counts. If it has too many cells,
+        the counts must first be rounded to whole rows.
+        """
         return len(self.expected) * self.sizes[family.column] <= self._cells
 
     def pieces(self) -> Iterator[Frontier]:
@@ -176,8 +179,8 @@ class Frontier:
             self._take(cells, family.column, values, counts[cells, values])
 
     def _extend_whole(self, family: Family) -> None:
-        """Draw a bin of a further column for each cell with one row, and split the cells with several rows. This changes the
-        order of the cells.
+        """Give each row a random bin of one more column. A cell with several rows is split, so the order of the cells
+        changes.
         """
         alone = self.expected == 1
         if alone.all():
@@ -192,8 +195,8 @@ class Frontier:
         self._take(cells, family.column, values, counts)
 
     def _split(self, family: Family, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Split cells with several rows by the bins of a further column. For each part, return the cell, the bin and the number
-        of rows.
+        """Split cells with several rows among the bins of one more column. For each new cell, return the index of the old
+        cell, the bin and the number of rows.
 
         Cells are processed in blocks, because an array over all cells and bins could be too large.
         """
@@ -209,7 +212,9 @@ class Frontier:
         return cells, values, counts
 
     def _extend_evenly(self, family: Family) -> None:
-        """Divide the bins of a further column evenly among the rows with the same bins of the parents."""
+        """Give each row a bin of one more column. Among rows with the same bins of the parent columns, bins occur as often
+        as their probabilities say.
+        """
         totals = self.expected.astype(np.int64)
         cells, values, rows = even_bins(
             family.conditional, [self.digits[parent] for parent in family.parents], totals, self._generator
@@ -220,21 +225,23 @@ class Frontier:
         self._take(cells, family.column, values, rows.astype(float))
 
     def _shares_of(self, family: Family, cells: np.ndarray) -> np.ndarray:
-        """Return the (cells, bins) conditional probabilities of a family's column in each of these cells."""
+        """Return the (cells, bins) conditional probabilities of a column, given the bins of its parents in each of these
+        cells.
+        """
         rows = family.conditional[tuple(self.digits[parent][cells] for parent in family.parents)]
         return np.broadcast_to(rows, (len(cells), self.sizes[family.column]))
 
     def _take(self, cells: np.ndarray, column: int, values: np.ndarray, expected: np.ndarray) -> None:
-        """Replace the current cells by cells with one more column. The arrays contain, for each new cell, the current cell
-        from which it comes, its bin in this column, and its count.
+        """Replace the current cells by cells with one more column. The three arrays say, for each new cell, the current
+        cell that it is a part of, its bin in the new column, and its count.
         """
         self.digits = {other: bins[cells] for other, bins in self.digits.items()}
         self.digits[column] = values.astype(np.min_scalar_type(self.sizes[column] - 1))
         self.expected = expected
 
     def finish(self) -> None:
-        """Round expected counts to n whole rows, in place. The order of the cells ensures that rounding moves rows between
-        similar cells.
+        """Round the expected counts to n whole rows, in place. Cells are ordered so that a row that rounding moves goes to
+        a similar cell.
         """
         if self._whole:
             return
@@ -248,7 +255,7 @@ class Frontier:
         self._whole = True
 
     def shares(self, columns: tuple[int, ...]) -> np.ndarray:
-        """Return the share of every combination of bins of these columns, as an array with one axis for each column."""
+        """Return the joint distribution of these columns over the cells so far, as an array with one axis for each column."""
         shape = tuple(self.sizes[column] for column in columns)
         codes = np.zeros(len(self.expected), dtype=np.int64)
         for column, size in zip(columns, shape, strict=True):
@@ -287,8 +294,8 @@ def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.rand
 def build_network(
     tables: Sequence[NoisyTable], n: int, layout: Layout, plausibility: Plausibility, generator: np.random.Generator
 ) -> BayesianNetwork:
-    """Build a network from measured tables. The tables are in sampling order, so the parents of a column come before the
-    column.
+    """Build a Bayesian network from noisy tables, one for each column with its parents. The tables are in sampling order,
+    so a column comes after its parents.
 
     Parameters
     ----------
@@ -314,8 +321,8 @@ def build_network(
 
 
 def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> list[NoisyTable]:
-    """Make the marginals of all tables on shared columns equal. Replace these marginals by their average, weighted by the
-    precisions of the tables.
+    """Change noisy tables so that they agree: if several tables contain the same columns, these columns have the same
+    marginal counts in all of them. The common counts are averages, weighted by precision.
 
     Parameters
     ----------
@@ -341,8 +348,8 @@ def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> l
 
 
 def shared_sets(column_sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return all sets of columns that are the intersection of two or more tables. The empty set comes first, and small sets
-    come before large sets.
+    """Return every set of columns that two or more tables have in common. The empty set comes first, and small sets come
+    before large sets.
     """
     closure: set[frozenset[int]] = set()
     for columns in column_sets:  # every intersection of the tables so far, with and without one more table
@@ -398,7 +405,9 @@ def nearest_with_margins(
 
 
 def _conditional(table: np.ndarray, column_totals: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Normalise every row to probabilities. A row whose counts are all 0 gets the column's marginal over its allowed cells."""
+    """Divide every row of a table by its sum, so that it becomes a distribution. A row of zeros gets the overall
+    distribution of the column, restricted to allowed cells.
+    """
     fallback = np.where(allowed, column_totals + 1e-9, 0.0)
     sums = table.sum(axis=1, keepdims=True)
     filled = np.where(sums > 0, table, fallback)
@@ -408,7 +417,8 @@ def _conditional(table: np.ndarray, column_totals: np.ndarray, allowed: np.ndarr
 
 
 def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], drawn: Frontier) -> np.ndarray:
-    """Return Pr[parents] under the network so far, with axes in the order of `parents`.
+    """Return the joint probabilities of the parent columns in a network that is still being built. The axes are in the
+    order of `parents`.
 
     Only the parents and the ancestors of the parents affect the result. The result is exact if the junction tree of these
     columns has cliques of at most DENSE_LIMIT cells, which holds for up to about twenty columns. Otherwise the result is
@@ -472,7 +482,8 @@ def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, ge
 
 
 class _Drawing:
-    """Inversion of several discrete distributions: maps uniform numbers in [0, 1) to bins, with a guide table.
+    """Fast draws from several discrete distributions. A uniform number in [0, 1) is mapped to a bin by inversion; a guide
+    table speeds up the search.
 
     Parameters
     ----------
@@ -496,7 +507,9 @@ class _Drawing:
         self._guide = np.where(first == last, first, self._unknown).astype(self.kind)
 
     def bins(self, rows: np.ndarray, uniform: np.ndarray) -> np.ndarray:
-        """Return the (n,) bins, from the (n,) indices of distributions and the (n,) uniform numbers."""
+        """Draw n bins. Each draw has a distribution, given by its index in `rows` (n,), and a uniform number in `uniform`
+        (n,).
+        """
         bins: np.ndarray = self._guide.take(rows * self._parts + (uniform * self._parts).astype(np.int64))
         left = np.flatnonzero(bins == self._unknown)
         bins[left] = self._searched(rows.take(left), uniform.take(left))
@@ -525,8 +538,8 @@ class _Drawing:
 def even_bins(
     conditional: np.ndarray, parents: Sequence[np.ndarray], totals: np.ndarray, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Assign bins of a further column to cells with whole numbers of rows. Return three (m,) arrays: the cells, the bins and
-    the numbers of rows.
+    """Give each row a bin of one more column, so that bins occur as often as their probabilities say, up to rounding. Rows
+    are given as cells with numbers of rows. Return three (m,) arrays: the cells, the bins and the numbers of rows.
 
     Bins are assigned from the last to the first. Consider the rows that have not got a later bin. Every run of successive rows
     among them gets a bin as often as the probabilities of these rows state, with an error below one row. A bin of probability 0

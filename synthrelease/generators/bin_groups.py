@@ -21,14 +21,16 @@ _REST = 0.4
 
 
 def split_masks(masks: Sequence[Mask]) -> list[Mask]:
-    """Replace masks of more than two columns by masks of two columns where possible. The returned masks exclude the same rows.
-    A mask that cannot be replaced is returned unchanged.
+    """Replace rules that concern more than two columns by equivalent rules about pairs of columns, where possible. A rule
+    (mask) marks forbidden cells of a table; a mask without an equivalent is returned unchanged.
     """
     return [part for mask in masks for part in _pairs_of(mask)]
 
 
 def _pairs_of(mask: Mask) -> list[Mask]:
-    """Return masks of two columns that together exclude the same rows as the mask, or the mask itself."""
+    """Return masks of forbidden cells over pairs of columns that together forbid the same rows as this mask. Return the
+    mask itself if there are none.
+    """
     allowed, axes = ~mask.forbidden, range(mask.forbidden.ndim)
     if len(mask.columns) <= 2:
         return [mask]
@@ -47,7 +49,9 @@ def _pairs_of(mask: Mask) -> list[Mask]:
 
 
 def _all_of(shadows: dict[tuple[int, int], np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """Return a mask of the cells that all pairs of columns allow. The keys of `shadows` are the axes of the pairs."""
+    """Return a mask of the cells that every pair of columns allows. `shadows` has the allowed cells of each pair; its keys
+    are the axes of the pair.
+    """
     allowed = np.ones(shape, dtype=bool)
     for pair, shadow in shadows.items():
         allowed &= shadow.reshape([size if axis in pair else 1 for axis, size in enumerate(shape)])
@@ -55,7 +59,9 @@ def _all_of(shadows: dict[tuple[int, int], np.ndarray], shape: tuple[int, ...]) 
 
 
 def rule_classes(column: int, size: int, masks: Sequence[Mask]) -> list[int]:
-    """Return a class number for every bin of a column. Bins that all rules treat alike have the same number."""
+    """Return a class number for every bin of a column. Two bins get the same number if every rule allows and forbids the
+    same combinations for both.
+    """
     signs: list[tuple[bytes, ...]] = [()] * size
     for mask in masks:
         if column in mask.columns:
@@ -66,7 +72,8 @@ def rule_classes(column: int, size: int, masks: Sequence[Mask]) -> list[int]:
 
 
 def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: float, least_ordered: float) -> np.ndarray:
-    """Return the (n_bins,) group of every bin. Groups are numbered from 0 in the order of their first bins.
+    """Group bins with few rows, and return the (n_bins,) group of every bin. Groups are numbered from 0 in the order of
+    their first bins.
 
     Parameters
     ----------
@@ -99,7 +106,8 @@ def _runs(classes: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, stop: int, groups: int, least: float) -> int:
-    """Group one run of ordered bins in place, with group numbers from `groups` on. Return the next free number.
+    """Merge neighbouring bins of an ordered column into groups with enough rows, in place. The new groups are numbered from
+    `groups` on. Return the next free number.
 
     If a bin has enough rows by itself, it is not grouped with the bins before or after it, provided that these have at least
     the share `_REST` of `least` rows. For example, many rows at zero say nothing about a few rows above zero. Remaining bins
@@ -116,7 +124,7 @@ def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, s
 
 
 def grouped_rules(masks: Sequence[Mask], maps: Sequence[np.ndarray], layout: Layout) -> Plausibility:
-    """Convert masks over bins to masks over groups of bins. In a mask, all bins of a group have the same entry."""
+    """Translate rules about bins into rules about groups of merged bins. Every rule must treat all bins of a group alike."""
     first = [np.unique(into, return_index=True)[1] for into in maps]
     grouped = []
     for mask in masks:
@@ -128,8 +136,8 @@ def grouped_rules(masks: Sequence[Mask], maps: Sequence[np.ndarray], layout: Lay
 
 
 def divided(groups: np.ndarray, into: np.ndarray, counts: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Draw the bin of every row within its group, and return the (n_rows,) bins. The bins of a group are in proportion to the
-    non-negative counts that are nearest to the noisy counts.
+    """Draw a bin for every row, given the row's group of merged bins. Return the (n_rows,) bins. The bins of a group get
+    rows in proportion to their noisy counts, which are first made non-negative.
 
     Parameters
     ----------

@@ -34,8 +34,8 @@ _MOST_NUMBERS = 2**22
 
 
 def _numbers_in(value: object) -> int:
-    """Return how many numbers a model contains in its arrays, as a measure of its memory. The rules are not counted,
-    because all models share them.
+    """Return how many numbers the arrays of a model contain, as a measure of its memory. The plausibility rules are not
+    counted, because all models share them.
     """
     if isinstance(value, np.ndarray | tuple):
         return value.size if isinstance(value, np.ndarray) else sum(map(_numbers_in, value))
@@ -46,8 +46,8 @@ def _numbers_in(value: object) -> int:
 
 @dataclass(kw_only=True)
 class KeptModels:
-    """The models that one process fitted to the same measurements. A key, made from the other inputs of the fit, identifies
-    each model.
+    """A cache of models that were fitted to the same measurements. The key of a model identifies everything else that
+    determines the fit.
     """
 
     numbers: int = 0
@@ -91,7 +91,8 @@ RISK = 1e-6
 
 
 def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility: Plausibility) -> bool:
-    """Return whether the share of a bin of a single column in the rows differs clearly from its share in a noisy table.
+    """Return whether synthetic rows differ clearly from the noisy tables to which their model was fitted, in the share of
+    some bin of a single column.
 
     If agreements were measured, the counts of their columns are compared, too. The function ignores rows in rare bins that
     are counted separately, because they are in no table. It also ignores cells that the rules exclude, because released
@@ -155,7 +156,8 @@ def make_candidate(
     kept_models: KeptModels | None = None,
     rows: int | None = None,
 ) -> Candidate:
-    """Fit the generator, sample plausible rows and project them. Return the candidate.
+    """Fit the generator, draw rows that obey the rules, and apply the projection, which replaces rare rows. Return this
+    synthetic table as a candidate.
 
     Parameters
     ----------

@@ -22,7 +22,8 @@ _TOGETHER = 2**23  # Number of cells of the messages that are in memory at a tim
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CompetingTables:
-    """Tables that compete for the next measurement. All fields are public.
+    """Tables, one of which is selected as the next to be measured. The object has the counts that the model expects in
+    them, and the weights for their errors. All fields are public.
 
     Attributes
     ----------
@@ -59,8 +60,8 @@ class CompetingTables:
 
 @dataclass(frozen=True, kw_only=True)
 class _Message:
-    """The columns on one side of an edge of the tree, with their shares given the columns that the edge's two cliques share
-    (its separator).
+    """What a clique sends along an edge of a junction tree: for columns on its side of the edge, the distribution of each
+    column given the columns that the two cliques share (the separator).
 
     Attributes
     ----------
@@ -81,9 +82,9 @@ class _Message:
 def pair_shares(
     tree: JunctionTree, shares: Sequence[np.ndarray], limit: float = math.inf
 ) -> tuple[dict[Columns, np.ndarray], np.ndarray]:
-    """Return two results. The first contains, for every table of two columns, the shares of its cells; its key is the two
-    columns in increasing order. The second is a (columns, columns) array: for each pair, the number of cells of the largest set
-    in `joining_sets`; 1 for pairs inside a clique.
+    """Return the model's shares of the cells of every table of two columns, by its columns in increasing order. Also return
+    a (columns, columns) array: how many cells the largest additional clique would have if the pair were added to the model
+    (1 if some clique already contains the pair).
 
     Pairs whose largest set has more cells than the limit may be missing in the first result; their number of cells is then
     infinite. A set combines a column of at least two bins with two successive separators, so columns are not passed on if two
@@ -157,7 +158,8 @@ def pair_shares(
 
 
 def _passed_on(tree: JunctionTree, given: np.ndarray, entered: Columns, joint: np.ndarray, separator: Columns) -> np.ndarray:
-    """Return the joint shares of bins with the cells of `separator`, from their shares given the cells of `entered`.
+    """Return the joint shares of some columns' bins with the cells of the next separator in a junction tree. The shares of
+    these bins given the cells of the separator before (`entered`) are known.
 
     Parameters
     ----------
@@ -175,7 +177,8 @@ def _passed_on(tree: JunctionTree, given: np.ndarray, entered: Columns, joint: n
 
 
 def joining_sets(tree: JunctionTree, pair: Columns) -> tuple[Columns, ...]:
-    """Return the column sets that cliques must contain so that a pair of columns is connected with few additional cells.
+    """Return the sets of columns that the model's cliques must contain so that the pair gets connected. The sets are chosen
+    so that few cells are added.
 
     One column of the pair is added to every separator on the path to the other column. Each set combines this column with two
     successive separators. With these sets, the cliques remain the cliques of a chordal graph, so a junction tree has no larger
@@ -188,8 +191,8 @@ def joining_sets(tree: JunctionTree, pair: Columns) -> tuple[Columns, ...]:
 
 
 def are_apart(tree: JunctionTree, chosen: Columns, tables: np.ndarray) -> np.ndarray:
-    """Return (tables,) which tables have no column in common with the chosen table, and no edge of the tree in common with the
-    path between the columns of a chosen pair.
+    """Return a (tables,) mask of tables that can be measured together with the chosen table: they share none of its columns
+    and, if it is a pair, no edge on the path between its two columns in the tree.
 
     If the paths of several pairs have no common edge, their sets of `joining_sets` together also form a chordal graph: the set
     of two successive separators hangs on the clique between them, and every edge is replaced at most once. So no clique is
@@ -219,8 +222,8 @@ def are_apart(tree: JunctionTree, chosen: Columns, tables: np.ndarray) -> np.nda
 
 
 def _path(tree: JunctionTree, column: int, other: int) -> tuple[Columns, ...]:
-    """Return the sets that cliques must contain so that a column is connected with another column. Each set has the column
-    and the separators along its path through the tree.
+    """Return the column sets that connect two columns in a junction tree. One set for each step of the path has `column`
+    and the columns that successive cliques share.
     """
     paths: dict[int, tuple[Columns, tuple[Columns, ...]]] = {}  # for each clique: its separator, and the sets on the path
     for edge in tree.edges_from(tree.home((column,))):

@@ -30,7 +30,8 @@ State = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class CountSoFar:
-    """An additional column: the running count after one more part of a counting rule.
+    """One step of a running count. A rule such as "at most one person is the head" counts parts that are true; after each
+    part, an additional column has the count so far.
 
     Attributes
     ----------
@@ -50,7 +51,9 @@ class CountSoFar:
 
     @property
     def mask(self) -> Mask:
-        """Return the mask that forbids every value except the correct running count."""
+        """Return a mask of forbidden cells that leaves only the correct running count, given the previous count and the
+        columns of the counted part.
+        """
         axes_of = (*self.columns, *(() if self.before is None else (self.before,)), self.column)
         into = self.into if self.before is None else np.moveaxis(self.into, 0, -1)
         return Mask(columns=axes_of, forbidden=into[..., None] != np.arange(self.size))
@@ -58,7 +61,8 @@ class CountSoFar:
 
 @dataclass(frozen=True, kw_only=True)
 class Counters:
-    """Additional columns of running counts. With these columns, a rule that counts becomes a few small masks.
+    """Additional columns with running counts, for rules that count, such as "at most one person is the head". With them,
+    such a rule becomes a few small tables of forbidden cells.
 
     Attributes
     ----------
@@ -73,8 +77,8 @@ class Counters:
 
     @classmethod
     def of(cls, plausibility: Plausibility, cells: int, structure: Iterable[Columns] = ()) -> Counters:
-        """Create the running counts for all rules that count. A rule that would create a clique of more than `cells` cells is
-        ignored.
+        """Create running counts for all plausibility rules that count. A rule that would create a clique of more than
+        `cells` cells is ignored.
 
         Parameters
         ----------
@@ -99,7 +103,7 @@ class Counters:
 
     @property
     def wide(self) -> Layout:
-        """Return the layout of the rows with their running counts."""
+        """Return the layout of rows to which the columns of running counts are added."""
         numbers = range(1, len(self.steps) + 1)
         return Layout(
             columns=(*self.layout.columns, *(f"count {number}" for number in numbers)),
@@ -124,7 +128,9 @@ class Counters:
 
 
 def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
-    """Join rules that count the same parts into one rule, so that one running count is enough."""
+    """Join rules that count the same things, such as two limits on the number of children, so that they share one running
+    count.
+    """
     by_count: dict[frozenset[tuple[Rule, ...]], RecordRule] = {}
     for rule in rules:
         counted = frozenset(count.parts for count in _counts_of(rule.rule))
@@ -141,8 +147,8 @@ def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
 
 
 def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cells: int) -> Counters | None:
-    """Add one more rule to the running counts, and return them. Return None if the rule counts nothing, or if a part depends on
-    too many cells.
+    """Return the running counts with those of one more rule. Return None if the rule counts nothing, or if one of the
+    conditions that it counts depends on too many cells.
     """
     counts = list(_counts_of(rule.rule))
     parts = list(dict.fromkeys(count.parts for count in counts))
@@ -185,7 +191,9 @@ def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cell
 
 
 def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoFar], Mask]:
-    """Remove from running counts the values that always break the rule. For "at most one", the counts 0 and 1 remain."""
+    """Remove the values of running counts from which the rule is broken in any case. For "at most one", the counts 0 and 1
+    remain.
+    """
     breaks = end.forbidden.all(axis=tuple(range(end.forbidden.ndim - 1)))
     if breaks.all():
         return list(steps), end
@@ -200,8 +208,8 @@ def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoF
 
 
 def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[State]]], layout: Layout) -> Mask:
-    """Return which combinations the rule forbids. A combination consists of the final counts and of the columns that the rule
-    names outside of counts.
+    """Return the mask of combinations that a counting rule forbids. A combination consists of the final counts and of the
+    columns that the rule names outside of its counts.
     """
     outside = sorted({rule.places[name] for part in walk(rule.rule, into_counts=False) for name in _named(part)})
     shape = (*(layout.sizes[column] for column in outside), *(len(states) for _, _, states in chains))
@@ -224,8 +232,8 @@ def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[St
 def _part(
     part: Rule, rule: RecordRule, plausibility: Plausibility, low: bool, high: bool, cells: int
 ) -> tuple[Columns, np.ndarray, np.ndarray] | None:
-    """Return the columns on which a part depends, and two masks of the cells of these columns: where the part is certainly
-    true, and where it may be true. Return None if there are too many cells.
+    """Return the columns on which a counted condition depends, and two masks of the cells of these columns: where the
+    condition is certainly true, and where it may be true. Return None if there are too many cells.
 
     Columns that make no difference among possible cells are dropped. For an absent member, no part is true. If the rule
     needs no lower count (`low`) or no upper count (`high`), the first or the second mask is False everywhere.
@@ -256,7 +264,9 @@ def _truth_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Truth:
 
 
 def _enough(count: Count, rule: RecordRule) -> int:
-    """Return a number so that the rule treats this count and all higher counts alike. Running counts stop at this number."""
+    """Return the count at which a running count may stop, because a rule treats it and all higher counts alike. For "at
+    most one", this is 2.
+    """
     most = count.more + (0.0 if count.other is None else float(np.nanmax(rule.ranges[count.other][1])))
     return max(0, math.ceil(most) if count.operator in ("<", ">=") else math.floor(most) + 1)
 
@@ -266,7 +276,9 @@ def _counts_of(rule: Rule) -> Iterable[Count]:
 
 
 def _named(part: Rule) -> set[str]:
-    """Return the columns that an atomic part of a rule names outside of counted parts."""
+    """Return the columns that a condition names directly, such as both columns of a comparison. Columns that are only named
+    inside a count are left out.
+    """
     if isinstance(part, Comparison):
         return {part.column}
     if isinstance(part, Gap):

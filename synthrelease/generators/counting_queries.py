@@ -41,7 +41,8 @@ class CountingQuery:
 
 
 class QueryPool:
-    """The public pool of queries that may be selected, ordered by sub-table.
+    """A public list of counting queries ("how many rows are in this cell?"), from which a generator selects the queries
+    that it measures. The queries are ordered by the table that contains the cell.
 
     Parameters
     ----------
@@ -77,12 +78,12 @@ class QueryPool:
         raise IndexError(number)
 
     def shares(self, model: Shares) -> np.ndarray:
-        """Return the (n_queries,) answers of the model, as shares of all rows."""
+        """Return the (n_queries,) shares of rows that the model expects in the cells of all queries."""
         return np.concatenate([model.marginal(columns).ravel()[cells] for columns, cells in self.tables])
 
 
 class Shares:
-    """The shares of all cells of a table, which sum to 1 and are corrected one query at a time.
+    """The model's distribution over all cells of a table. It is corrected one query at a time; the shares always sum to 1.
 
     `cells` are the shares times `total`, so that a correction changes only the cells of its query.
     """
@@ -104,12 +105,14 @@ class Shares:
         return float(self.cells[self._slice(query)].sum()) / self.total
 
     def weigh(self, query: CountingQuery, share: float) -> None:
-        """Multiply the cells of a query by exp((measured share - model's share) / 2) (Hardt et al. 2012, Figure 1)."""
+        """Move the model towards a measured share of a query: multiply the query's cells by exp((measured share - model's
+        share) / 2), then normalise (Hardt et al. 2012, Figure 1).
+        """
         self.multiply(query, math.exp((min(max(share, 0.0), 1.0) - self.of(query)) / 2))
 
     def project(self, query: CountingQuery, share: float) -> None:
-        """Replace the table by the nearest table (in Kullback-Leibler divergence) that gives this answer (Liu et al. 2021,
-        Lemma 1).
+        """Replace the model's table by the nearest table that gives exactly this answer to a query. The distance is the
+        Kullback-Leibler divergence (Liu et al. 2021, Lemma 1).
         """
         answer, aim = self.of(query), min(max(share, _SMALLEST), 1 - _SMALLEST)
         if 0 < answer < 1:
@@ -117,7 +120,7 @@ class Shares:
             self.multiply(query, math.exp(min(odds, _LARGEST)))
 
     def multiply(self, query: CountingQuery, factor: float) -> None:
-        """Multiply the shares of a query's cells by a factor, and normalise all shares."""
+        """Multiply the shares of the cells of a query by a factor, and rescale all shares so that they sum to 1."""
         part = self._slice(query)
         before = float(self.cells[part].sum())
         self.cells[part] *= factor
@@ -138,7 +141,9 @@ class Shares:
 
 @dataclass
 class NoisyAnswers:
-    """The measurements so far: for each query, the sum of its noisy shares and the number of these shares."""
+    """The noisy answers measured so far. A query may be measured more than once, so each query has the sum of its noisy
+    shares and the number of its measurements.
+    """
 
     sums: dict[int, float] = field(default_factory=dict)
     times: dict[int, int] = field(default_factory=dict)
@@ -157,8 +162,8 @@ class NoisyAnswers:
 
 
 def worst_answered(model: Shares, pool: QueryPool, answers: NoisyAnswers, most: int) -> list[tuple[CountingQuery, float]]:
-    """Return the measured queries in which the model has the largest errors, at most `most` of them, each with its measured
-    share. This is post-processing.
+    """Return the measured queries, at most `most`, in which the model differs most from the noisy answers. Each query comes
+    with its measured share of rows. This is post-processing.
     """
     numbers, shares = answers.numbers, answers.shares
     gaps = np.abs(pool.shares(model)[numbers] - shares)
@@ -170,14 +175,16 @@ def worst_answered(model: Shares, pool: QueryPool, answers: NoisyAnswers, most: 
 
 @dataclass(frozen=True, kw_only=True)
 class DenseModel:
-    """A model that stores the probabilities of all cells, up to a common factor. `shares` has one axis per column."""
+    """A model of a table that stores the probability of every cell, up to a common factor. `shares` has one axis per
+    column.
+    """
 
     layout: Layout
     shares: np.ndarray
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Draw n rows by systematic rounding of the expected counts. The cells of a rare bin are next to each other in the
-        order of cells.
+        """Draw n rows by systematic rounding of the expected counts. Cells of a rare bin are next to each other, so that
+        rounding nearly keeps their total number of rows.
         """
         expected = self.shares.ravel()
         cells = np.flatnonzero(expected)
@@ -186,7 +193,8 @@ class DenseModel:
 
 
 def plausible_cells(plausibility: Plausibility) -> np.ndarray:
-    """Return an array with one axis per column: 1 for every plausible cell and 0 for every other cell.
+    """Return an array with one axis per column that marks cells by the rules: 1 for every plausible cell, 0 for every
+    impossible cell.
 
     Raises
     ------

@@ -25,13 +25,13 @@ from synthrelease.privacy.noise import SystemEntropy
 
 
 class PaperLaplace(Laplace):
-    """Private tables with discrete Laplace noise and the exponential mechanism, as in the paper on MWEM."""
+    """Answers with discrete Laplace noise; choices by the exponential mechanism, as in the paper on MWEM."""
 
     selector: ClassVar[str] = "exponential"
 
 
 class QueryAnswers(Budgeted):
-    """Hold the exact answers to all queries of a pool, give noisy answers, and make private choices, within a budget.
+    """Hold the exact answers to a list of queries, give noisy answers, and make private choices, within a budget.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ class QueryAnswers(Budgeted):
 def answered(
     counts: Counts, budget: Fraction, entropy: SystemEntropy, pool: QueryPool, kind: type[PrivateTables]
 ) -> QueryAnswers:
-    """Wrap private counts in `QueryAnswers`. The charge covers all answers, and nothing else leaves the wrapper."""
+    """Return an object that holds the exact answers and gives only noisy ones, at a cost of at most `budget`."""
     return QueryAnswers(counts, budget, entropy, pool, kind)
 
 
 def exact_answers(counts: Counts, pool: QueryPool) -> np.ndarray:
-    """Return the (n_queries,) exact integer answers."""
+    """Return the (n_queries,) exact numbers of rows in the cells of all queries."""
     marginals = lattice(counts)
     return np.concatenate([marginals.get(columns).ravel()[cells] for columns, cells in pool.tables])

@@ -29,7 +29,8 @@ _OF_FEW = np.array([math.lgamma(number + 1) for number in range(_FEW)])
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """A simple random sample of `n` rows from K rows, where n <= K <= `most`.
+    """A simple random sample of `n` of the K rows of a table. K is not published; it lies between n and `most`. The object
+    computes how far shares in the sample may differ from shares in the table.
 
     Attributes
     ----------
@@ -51,7 +52,8 @@ class Drawing:
     ways: Mapping[str, int] = field(default_factory=dict)
 
     def of_shares(self, shares: int) -> float:
-        """Return a limit on the differences of `shares` shares between the drawn rows and all K rows.
+        """Return a limit on how far any of `shares` shares, such as the share of one bin, differs between the drawn rows
+        and all K rows.
 
         The probability that a difference exceeds the limit is at most `risk`. The limit is 0 if all rows are drawn.
         """
@@ -63,8 +65,8 @@ class Drawing:
         return min(closed, one_sided_limit(self.n, self.most, self.risk / 4 / shares) + 1 / self.most)
 
     def of_cells(self, bins: Mapping[str, int], largest: int, tables_named: Sequence[Sequence[str]] = ()) -> float:
-        """Return a limit on the differences of shares, over all cells of tables of at most `largest` columns and of the named
-        tables.
+        """Return a limit on how far the share of any cell differs between the drawn rows and all K rows. It holds for all
+        tables of at most `largest` columns, and for the tables in `tables_named`.
 
         Parameters
         ----------
@@ -84,8 +86,8 @@ class Drawing:
         return self.of_shares(tables * max(most))
 
     def of_distances(self, tables: Sequence[Sequence[str]], bins: Mapping[str, int]) -> float:
-        """Return a limit on the total variation distances of these tables. Each distance is half the sum of the absolute
-        differences of the shares of cells.
+        """Return a limit on the total variation distance between each of these tables of the drawn rows and the same table
+        of all K rows. The distance is half the sum of the absolute differences of the shares of cells.
 
         The distance is also the largest difference of shares over all sets of cells. A set and its complement have the same
         difference.
@@ -107,8 +109,8 @@ def _sum_of_products(sizes: Sequence[int], number: int) -> int:
 
 
 def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
-    """Return a closed-form limit on the differences of `shares` shares, for every K up to `rows`. It follows from
-    Hoeffding's inequality for the omitted rows, or from Serfling's inequality for the drawn rows.
+    """Return a limit on how far `shares` shares of a sample differ from those of all K rows, for every K up to `rows`. It
+    has a closed form: Hoeffding's inequality for the omitted rows, or Serfling's inequality for the drawn rows.
     """
     logarithm = math.log(2 * shares) - math.log(risk)
     left_out = rows - n
@@ -142,9 +144,9 @@ def one_sided_limit(n: int, rows: int, risk: float) -> float:
 
 
 def tails(h: np.ndarray, m: int, rows: int, distance: int) -> np.ndarray:
-    """For each h from 1 to m, return the largest Pr[X >= h] over all G with h K - m G > distance. Such an event means that
-    the share X/m exceeds the share G/K by more than distance / (m K). G of the K = `rows` rows satisfy a condition, and X
-    is the number of such rows in a simple random sample of m rows.
+    """For each h from 1 to m, return the largest probability that a sample of m of the K = `rows` rows contains at least h
+    rows that satisfy a condition. The maximum is over all numbers G of such rows in the table for which the share h/m
+    exceeds the share G/K by more than distance / (m K).
 
     For a fixed h the probability increases with G, so only the largest possible G is needed. This G is below K. If this G is
     negative, no G leads to the event, and the probability is 0.

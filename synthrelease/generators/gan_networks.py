@@ -37,8 +37,8 @@ Weights = list[np.ndarray]
 
 @dataclass(frozen=True)
 class Passed:
-    """The results of a forward pass that the backward pass needs: the (rows, in) inputs of each layer, and the (rows, out)
-    output.
+    """What a forward pass through the network leaves for the backward pass: the (rows, in) inputs of each layer, and the
+    (rows, out) output.
     """
 
     inputs: list[np.ndarray]
@@ -89,8 +89,8 @@ class Network:
         return deltas[0] @ self.weights[0][:-1].T
 
     def sum_of_rows(self, rows: np.ndarray, share: Callable[[np.ndarray], np.ndarray]) -> Weights:
-        """Return, per layer, a weighted sum over rows of the gradient of a row's output. The weight of a row is `share` of
-        the norm of its gradient, such as the factor that clips this norm.
+        """Sum the gradients of the network's output over rows, and return one array for each layer. Each row's gradient is
+        first multiplied by `share` of its norm, such as the factor that clips the gradient to a largest norm.
         """
         passed = self.forward(rows)
         deltas = self.deltas(passed, np.ones_like(passed.output))
@@ -99,12 +99,12 @@ class Network:
 
     @staticmethod
     def gradient(passed: Passed, deltas: Sequence[np.ndarray]) -> Weights:
-        """Return per layer the (in + 1, out) gradient, summed over the rows."""
+        """Return the gradient with respect to the weights of each layer, as an (in + 1, out) array, summed over the rows."""
         return [np.vstack([inputs.T @ delta, delta.sum(axis=0)]) for inputs, delta in zip(passed.inputs, deltas, strict=True)]
 
     @staticmethod
     def row_norms(passed: Passed, deltas: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the (rows,) l2 norms of the gradients of single rows with respect to all weights.
+        """Return the (rows,) l2 norms of the gradients of single rows with respect to all weights of the network.
 
         In a layer, a row's gradient is the outer product of the row's inputs (with a 1 for the bias) and the row's delta. So
         the squared norm of the gradient is the product of their squared norms (Goodfellow 2015, "Efficient per-example gradient
@@ -201,8 +201,8 @@ class AdversarialGenerator(Generator):
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """The conditions that generated rows must meet. A condition names one column and one bin of this column. Columns and bins
-    are (rows,) arrays.
+    """One condition for each row to be generated, such as "sex is female": a column and a bin of this column. Columns and
+    bins are (rows,) arrays.
     """
 
     columns: np.ndarray
@@ -244,7 +244,9 @@ class Game:
         self._mean, self._steps = [layer.copy() for layer in self.rows.weights], 0
 
     def start(self, frequencies: Sequence[np.ndarray]) -> None:
-        """Initialise the generator with nearly independent columns of these frequencies, which are all above 0."""
+        """Initialise the generator so that its columns are nearly independent and have these frequencies of bins, which are
+        all above 0.
+        """
         last = self.rows.weights[-1]
         last[:-1] *= 0.1
         last[-1] = np.log(np.concatenate(frequencies))
@@ -265,7 +267,7 @@ class Game:
         self.rows.weights = self._mean
 
     def _improve(self, conditions: Conditions | None) -> None:
-        """Take one step of the generator towards rows that the critic scores higher."""
+        """Train the generator for one step, so that the critic scores its rows higher."""
         generated = self.generated(conditions)
         passed = self.critic.forward(generated.rows)
         by_row = self.critic.by_rows(self.critic.deltas(passed, np.full_like(passed.output, -1 / len(generated.rows))))
@@ -276,15 +278,17 @@ class Game:
         self._row_steps.step(Network.gradient(generated.passed, self.rows.deltas(generated.passed, by_score)))
 
     def generated(self, conditions: Conditions | None = None) -> Generated:
-        """Return a batch of generated rows. With conditions, return one row for each condition."""
+        """Return a batch of rows from the generator. If there are conditions, such as "sex is female", return one row for
+        each condition.
+        """
         passed = self._scored(self.settings.batch, conditions)
         scores = _HARDNESS * (passed.output + self.public.gumbel(size=passed.output.shape))
         rows = np.hstack([softmax(scores[:, column]) for column in self.columns()])
         return Generated(passed, rows if conditions is None else self._given(rows, conditions))
 
     def chances(self, conditions: Conditions | None = None) -> np.ndarray:
-        """Return the (draws, bins of all columns) probabilities of bins, for draws of the generator's noise. With conditions,
-        there is one draw for each condition.
+        """Return the (draws, bins of all columns) probabilities that the generator gives to the bins, for several draws of
+        its random input. If there are conditions, there is one draw for each condition.
         """
         scores = self._scored(DRAWS if conditions is None else len(conditions.columns), conditions).output
         chances = np.hstack([softmax(scores[:, column]) for column in self.columns()])
@@ -326,7 +330,9 @@ class Game:
         return self.rows.forward(np.hstack([noise, one_hot]))
 
     def _given(self, rows: np.ndarray, conditions: Conditions) -> np.ndarray:
-        """Set the bin of the condition in every row, in place, and return the rows."""
+        """Make every row meet its condition, such as "sex is female", by setting the bin of the named column, in place.
+        Return the rows.
+        """
         for number, column in enumerate(self.columns()):
             rows_given = np.flatnonzero(conditions.columns == number)
             rows[rows_given, column] = 0
@@ -335,8 +341,8 @@ class Game:
 
 
 def modelled(layout: Layout, shares: np.ndarray) -> DenseModel:
-    """Return the model with these shares. Raises RejectedRound if the shares are no probability distribution. Whether this
-    happens depends on noisy values only.
+    """Return a model of the table with these shares of cells. Raises RejectedRound if the shares are no probability
+    distribution, which depends on noisy values only.
     """
     if not (np.isfinite(shares).all() and shares.sum() > 0):
         raise RejectedRound("the networks learned no table")
@@ -350,8 +356,8 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
-    """For each draw, multiply the shares of all columns. Return an array with the shape (draws, product of the numbers of
-    bins). The first column varies slowest.
+    """For each draw, multiply the columns' distributions into a joint distribution of all columns, as if they were
+    independent. Return an array (draws, product of the numbers of bins), in which the first column varies slowest.
     """
     whole = np.ones((len(chunk), 1))
     for column in columns:
@@ -390,8 +396,8 @@ class Frequencies:
     columns: tuple[np.ndarray, ...]
 
     def by_logarithm(self, column: int, n: int, most: float) -> np.ndarray:
-        """Return shares of the bins of a column in proportion to the logarithms of their counts among n rows, as in CTGAN (Xu
-        et al. 2019).
+        """Return shares of the bins of a column that are proportional to the logarithms of their counts among n rows, as in
+        CTGAN (Xu et al. 2019). So rare bins are drawn more often than they occur.
 
         Before the final normalisation, every share is within a factor of `most` (at least 1) of its frequency. With `most` = 1,
         every share equals its frequency.

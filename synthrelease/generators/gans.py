@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
 
 class GradientGenerator(AdversarialGenerator):
-    """The base class of networks whose critic is trained with noisy gradients.
+    """The base class of generative adversarial networks whose critic (the network that scores rows) is trained with noisy
+    gradients.
 
     Attributes
     ----------
@@ -63,8 +64,8 @@ class GradientGenerator(AdversarialGenerator):
         conditions: Conditions | None = None,
         row_weights: RowWeights | None = None,
     ) -> None:
-        """Take one training step of the two networks, at this part of rho. `row_weights` gives weights to the n rows of the
-        table.
+        """Train the critic and the generator for one step, at the cost of `part` of rho. `row_weights` gives weights to the
+        n rows of the table.
         """
         from synthrelease.generators.adversarial_mechanism import clipped_shares
 
@@ -161,7 +162,7 @@ class DPCTGAN(GradientGenerator):
         return zero_concentrated(GENERATION, epsilon, name)
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
-        """Measure the frequencies, train the two networks with noisy gradients, and return the learned model.
+        """Measure the frequencies of bins, train the two networks with noisy gradients, and return the learned model.
 
         Privacy
         -------
@@ -210,7 +211,8 @@ _MIRRORS = 64
 
 
 class PATECTGAN(AdversarialGenerator):
-    """PATECTGAN is a DPCTGAN whose critic learns from the noisy votes of teachers. Each teacher has its own part of the rows.
+    """PATECTGAN is a DPCTGAN whose critic learns from the noisy votes of teachers. Each teacher has its own part of the
+    rows.
 
     Attributes
     ----------
@@ -300,8 +302,8 @@ class PATECTGAN(AdversarialGenerator):
         return super().seconds(layout, rows) + dealt * len(Pairs(layout)) * 3e-8
 
     def private_cells(self, layout: Layout) -> int:
-        """Return the number of numbers in memory: the counts and votes of all teachers, and the rows that are assigned at the
-        same time.
+        """Return the memory, in numbers, that is needed for the tables and votes of all teachers, and for the rows that are
+        assigned to them at a time.
         """
         from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Pairs
 
@@ -311,8 +313,8 @@ class PATECTGAN(AdversarialGenerator):
 
 
 class Mirrors:
-    """Teachers with generated rows, drawn from the generator's distribution. Their votes are compared with the votes of the
-    private teachers.
+    """Teachers that get generated rows instead of private rows. Comparing their votes with the noisy votes of the private
+    teachers shows where generated rows differ from private rows.
 
     Parameters
     ----------
@@ -338,7 +340,7 @@ class Mirrors:
         return bins
 
     def votes(self, rows: list[np.ndarray]) -> np.ndarray:
-        """Return, for each row, the share of teachers with generated rows that vote that the row is real (rows,)."""
+        """Return the (rows,) shares of these teachers that vote that a row is real. These teachers have generated rows."""
         from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Teachers
 
         taken, mirrors = round(self._rows * _MIRRORS), Teachers(self._pairs, _MIRRORS)
@@ -349,8 +351,8 @@ class Mirrors:
 
 
 def shares_of(pairs: Pairs, chances: list[np.ndarray]) -> np.ndarray:
-    """Return the (cells,) shares of rows with each pair of bins, from the (draws, bins) probabilities of columns that are
-    independent within a draw.
+    """Return the (cells,) shares of rows with each pair of bins. `chances` has the (draws, bins) probabilities of each
+    column; within a draw, columns are independent.
     """
     joint = [np.diag(chances[a].sum(axis=0)) if a == b else chances[a].T @ chances[b] for a, b in pairs.columns]
     return np.concatenate([table.ravel() for table in joint]) / len(chances[0])

@@ -21,7 +21,7 @@ from synthrelease.data.layout import Columns
 
 @dataclass(frozen=True, kw_only=True)
 class Edge:
-    """A directed edge of a tree from a clique to its neighbour, with the columns that the two cliques share."""
+    """A directed edge between two neighbouring cliques of a tree. `separator` has the columns that both cliques share."""
 
     start: int
     stop: int
@@ -45,7 +45,8 @@ class JunctionTree:
 
     @classmethod
     def of(cls, sizes: Sequence[int], sets: Iterable[Columns]) -> JunctionTree:
-        """Build a tree whose cliques contain all given column sets. Every column is in some clique.
+        """Build a junction tree for a model that connects the columns of each given set: each set lies inside a clique of
+        the tree. Every column is in some clique.
 
         Columns are eliminated greedily. First come columns whose neighbours are already connected with each other, because this
         adds no edge; then the column with the smallest clique. So the cliques of a chordal graph are kept. The tree is a
@@ -117,7 +118,8 @@ class JunctionTree:
         )
 
     def calibrate(self, potentials: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray]]:
-        """Return the log of the total mass, and for each clique the log of the shares of its cells.
+        """Compute the distribution that is proportional to the exponential of summed clique potentials. Return the log of
+        its normalising constant, and for each clique the logs of the shares of its cells.
 
         Parameters
         ----------
@@ -163,7 +165,8 @@ def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
 
 
 def largest_clique(sizes: Sequence[int], sets: Iterable[Columns], most: float = math.inf) -> float:
-    """Return the number of cells of the largest clique of `JunctionTree.of`, without building the tree.
+    """Return the number of cells of the largest clique that a junction tree for these column sets would have. The tree is
+    not built.
 
     If a clique has more than `most` cells, the result is the number of cells of one such clique. If all neighbours of a
     column are connected, this remains true while other columns are eliminated, and the clique of the column does not grow.
@@ -188,7 +191,9 @@ def largest_clique(sizes: Sequence[int], sets: Iterable[Columns], most: float = 
 
 
 def _eliminated(sizes: Sequence[int], sets: Iterable[Columns]) -> Iterator[Columns]:
-    """Yield each column with its neighbours, in the order of elimination. Neighbours are stored as bits of an integer."""
+    """Eliminate the columns one by one from the graph of column sets, and yield each column with its remaining neighbours.
+    The order keeps the cliques small.
+    """
     around = [0] * len(sizes)
     for columns in sets:
         together = sum(1 << column for column in columns)
@@ -231,6 +236,6 @@ def sum_out(table: np.ndarray, columns: Columns, onto: Columns) -> np.ndarray:
 
 
 def spread(table: np.ndarray, columns: Columns, over: Columns) -> np.ndarray:
-    """Return a view of a table over `columns` that broadcasts to the axes `over`; `columns` and `over` are increasing."""
+    """Reshape a table over `columns` so that it broadcasts against arrays over the columns `over`; both are increasing."""
     sizes = iter(table.shape)
     return table.reshape([next(sizes) if column in columns else 1 for column in over])

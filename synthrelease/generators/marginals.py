@@ -122,7 +122,8 @@ _COUNTED = 2**16  # Largest number of cells of cliques with running counts, unle
 
 
 class MarginalsGenerator(MeasuringGenerator):
-    """The base class of generators with fixed tables and Gaussian or Laplace noise.
+    """The base class of generators that measure a fixed set of tables, with Gaussian or Laplace noise, and fit a model to
+    them.
 
     Attributes
     ----------
@@ -173,7 +174,7 @@ class MarginalsGenerator(MeasuringGenerator):
 
     @cached_property
     def other_terms(self) -> tuple[FormulaTerm, ...]:
-        """Return the terms of the tables that are measured but not used by the model."""
+        """Return the terms of the formula `only_measured`. Their tables are measured but not used by the model."""
         return () if self.only_measured is None else read_terms(self.only_measured)
 
     @property
@@ -186,19 +187,19 @@ class MarginalsGenerator(MeasuringGenerator):
         return tuple(scored for group in self.sum_groups for scored in group.sums)
 
     def counted_apart(self, layout: Layout) -> tuple[RareBin, ...]:
-        """Return the rare bins, whose rows are in no table and no sum. The result is empty unless the family of the generator
-        has rare bins.
+        """Return the rare bins that are counted separately. Their rows are in no measured table or sum. By default, there
+        are none.
         """
         return ()
 
     def agreeing(self, layout: Layout) -> AgreeingPairs:
-        """Return the pairs that are measured as agreements instead of tables. The result is empty unless the family of the
-        generator defines such pairs.
+        """Return the pairs of two-bin columns that are measured as agreements (the number of rows in which both have the
+        same bin) instead of tables. By default, there are none.
         """
         return AgreeingPairs(pairs=())
 
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:
-        """Return the columns, in order, of every table and every sum of the model.
+        """Return the columns of every table and every sum that the model must contain, in order.
 
         If the pairs of all agreements would make a clique too large, they are excluded. The model then uses the pairs that are
         strongest in their noisy values.
@@ -211,8 +212,8 @@ class MarginalsGenerator(MeasuringGenerator):
         return every
 
     def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
-        """Return the share of the budget of every table. The keys are the columns of the table, in increasing order. The
-        share is 0 for a table that is not measured.
+        """Return which share of the budget every table gets, by the columns of the table in increasing order. The share is
+        0 for a table that is not measured.
 
         The shares of tables and sums together add up to 1.
         """
@@ -224,7 +225,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return {columns: weight / total for columns, weight in weights.items()}
 
     def sum_shares(self, layout: Layout) -> list[Fraction]:
-        """Return the share of the budget for every group of sums."""
+        """Return which share of the budget every group of sums gets. The sums get what the tables leave."""
         left = 1 - sum(self.shares(layout).values(), Fraction(0))
         return [left * group.weight / self._weight_of_sums for group in self.sum_groups]
 
@@ -258,7 +259,9 @@ class MarginalsGenerator(MeasuringGenerator):
             )
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the column sets of tables and sums. A prior connects all columns of a clique of the model, measured or not."""
+        """Return the sets of columns whose association the model may contain: the columns of its tables and sums. With a
+        prior, even the columns of a table that is not measured are connected.
+        """
         shares, structure = self.shares(layout), dict.fromkeys(self.structure(layout))
         return Ties(
             measured=tuple(columns for columns in structure if shares.get(columns)),
@@ -279,11 +282,15 @@ class MarginalsGenerator(MeasuringGenerator):
         return type(other) is type(self) and isinstance(other, MarginalsGenerator) and other._measured() == self._measured()
 
     def _measured(self) -> tuple[object, ...]:
-        """Return a key of everything that a fit measures, for `same_measurements`."""
+        """Return the settings that determine what a fit measures. Generators with equal results can share measurements
+        (`same_measurements`).
+        """
         return {term for term in self.terms if term.weight}, set(self.other_terms), self.sum_groups
 
     def _measured_of(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
-        """Spend the charge on all tables, sums, rare bins and agreements, and return the noisy measurements."""
+        """Measure all tables, sums, rare bins and agreements of pairs with noise, at the cost of `charge`. Return the
+        measurements.
+        """
         from synthrelease.generators.marginals_mechanism import measured
 
         part, layout = self.part(charge), private.layout
@@ -313,7 +320,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return WithRareBins(rest=rest, n=measured.n, bins=bins, plausibility=rules, ordered=ordered)
 
     def _of_all(self, measured: NoisyMarginals, background: Background) -> Model:
-        """Return the model of the rows in the measured tables and sums."""
+        """Fit a model to the measured tables, sums and agreements, and return it. Rows in rare bins are not part of it."""
         structure = self.structure(measured.layout)
         tables = tuple(table for table in measured.tables if table.columns in set(structure))
         measured = replace(measured, tables=tables)
@@ -336,8 +343,8 @@ class MarginalsGenerator(MeasuringGenerator):
         return {columns: share * part for columns, share in shares.items() if share and not agreeing.holds(columns)}
 
     def agreeing_part(self, layout: Layout, part: Fraction) -> Fraction:
-        """Return the budget for all agreements and counts of columns. It is the sum of the budgets that the tables of these
-        pairs would get.
+        """Return the part of the budget for all agreements of pairs and the counts of their columns. They get what the
+        tables of these columns and pairs would get.
         """
         agreeing = self.agreeing(layout)
         return part * sum((share for columns, share in self.shares(layout).items() if agreeing.holds(columns)), Fraction(0))
@@ -379,8 +386,8 @@ class MarginalsGenerator(MeasuringGenerator):
         return (5e-7 * cells + 4e-5 * len(tree.cliques)) * steps
 
     def _room(self, layout: Layout) -> int:
-        """Return the largest number of cells of the cliques that are chosen after the measurement, for the strongest
-        agreements; 0 if all agreements fit.
+        """Return an upper bound on the cells of the cliques for pairs that are added to the model after the measurement,
+        because their noisy agreements are strongest. Return 0 if the model has all pairs from the start.
         """
         agreeing = self.agreeing(layout)
         return 0 if set(agreeing.pairs) <= set(self.structure(layout)) else ROOM * len(agreeing.columns)
@@ -397,7 +404,8 @@ class MarginalsGenerator(MeasuringGenerator):
 
 
 class RareBinsGenerator(MarginalsGenerator):
-    """The base class of generators that count rare bins separately, or measure agreements of pairs.
+    """The base class of generators with fixed tables that can also count rare bins separately, or measure in how many rows
+    two columns agree.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ def measured(
     agreeing: tuple[AgreeingPairs, Fraction],
     entropy: SystemEntropy,
 ) -> tuple[tuple[NoisyMarginal, ...], tuple[NoisySum, ...], tuple[NoisyBin, ...], NoisyAgreements | None]:
-    """Measure every table and every sum at its own epsilon or rho. Also measure the rare bins, and the agreements of pairs.
+    """Measure with noise every table and every sum at its own epsilon or rho, the rare bins, and the agreements of pairs.
 
     Parameters
     ----------
@@ -108,8 +108,8 @@ def measure_tables(
 def measure_agreements(
     counts: Counts, agreeing: AgreeingPairs, part: Fraction, kind: type[CountNoise], entropy: SystemEntropy
 ) -> NoisyAgreements | None:
-    """Measure the number of rows in the second bin of each column, and the number of rows in which the columns of each pair
-    agree.
+    """Measure, with noise, the number of rows in the second bin of each column and, for each pair of columns, the number of
+    rows in which both have the same bin.
 
     Privacy
     -------
@@ -135,7 +135,7 @@ def measure_agreements(
 
 
 def measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntropy, *, apart: int = 0) -> tuple[NoisySum, ...]:
-    """Measure every sum. A sum has its own noise, or shares one noise vector with the successive sums of its group.
+    """Measure every sum with noise. A single sum has its own noise; the successive sums of a group share one noise vector.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntro
 
 
 def without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
-    """Return the rows that are in none of these bins, with their atomic cells if the counts have them."""
+    """Return the rows that are in none of these rare bins. If the bins are merged from atomic bins, these are kept."""
     if not bins:
         return counts
     if not isinstance(counts, BinnedCounts):
@@ -169,8 +169,8 @@ def without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
 
 
 def _total(scored: NoisySum, counts: Counts, marginals: Lattice) -> int:
-    """Return the exact sum. A sum of exact values is computed from the atomic cells of the table. A sum of scores of bins is
-    computed from the marginal table of its columns.
+    """Return the exact sum. A sum of scores of bins is computed from the table of its columns. A sum of exact values is
+    computed from the atomic bins, the finest bins of the data.
     """
     if scored.own is None:
         return int((marginals.get(scored.columns) * scored.scores).sum())

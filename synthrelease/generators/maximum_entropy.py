@@ -74,7 +74,8 @@ class SumTarget:
 def consistent(
     targets: Sequence[Target], possible: Sequence[np.ndarray], sizes: Sequence[int], n: int, sums: Sequence[SumTarget] = ()
 ) -> tuple[list[np.ndarray], list[float]]:
-    """Return consistent values of all targets and sums. The values are changed as little as possible in units of their noise.
+    """Change noisy tables and sums as little as possible, in units of their noise, so that they are consistent: tables
+    agree on their common columns, and with the sums. Return the new values.
 
     The results are consistent, and each table adds up to n. Cells are negative only where an empty cell fits best. If no target
     table contains the columns of a sum, this sum is not changed.
@@ -105,7 +106,8 @@ def consistent(
 
 
 class _LeastSquares:
-    """The weighted least-squares problem for consistent tables. Every solution starts from the previous solution.
+    """A weighted least-squares problem: the consistent tables that are nearest to noisy tables. Each time it is solved, the
+    search starts from the previous solution.
 
     All cells of all tables form one vector, and all components (main effects and interactions) form another. The sparse matrix
     `_spread` maps components to cells.
@@ -157,8 +159,8 @@ class _LeastSquares:
         self._gather = self._spread.T.tocsr()
 
     def solved(self, free: np.ndarray) -> np.ndarray:
-        """Return the solution for all cells, by conjugate gradients. A cell that is not free has the target 0 with the
-        weight `_CERTAIN`.
+        """Return the consistent values of all cells, computed by conjugate gradients. Cells that are not `free` are forced
+        to 0.
         """
         free = np.append(free, np.ones(len(self._placed), dtype=bool))
         weights = np.where(free, 1.0, _CERTAIN) * self._precision
@@ -186,21 +188,25 @@ class _LeastSquares:
         return values
 
     def split(self, cells: np.ndarray) -> list[np.ndarray]:
-        """Split a vector of all cells into the tables to which the cells belong."""
+        """Split a vector of all cells into one array for each table."""
         ends = np.cumsum([math.prod(shape) for shape in self._shapes])
         return [table.reshape(shape) for table, shape in zip(np.split(cells, ends[:-1]), self._shapes, strict=True)]
 
     def _tables(self) -> np.ndarray:
-        """Return the values of all cells, followed by the values of the sums, in the latest solution."""
+        """Return the values of all cells in the latest solution, followed by the values of the sums."""
         return np.asarray(self._even + self._spread @ self._found)
 
     def _components(self, cells: np.ndarray) -> np.ndarray:
-        """Return the transpose of `_spread` applied to cells, centred."""
+        """Return the main effects and interactions that belong to values of cells: the transpose of `_spread` applied to
+        them, centred.
+        """
         return self._centring.of(self._gather @ cells)
 
 
 class _Centring:
-    """Subtracts the mean along every axis from many small tables, which are stored in one vector."""
+    """Subtracts the mean along every axis from each of many small tables, which are stored one after the other in one
+    vector.
+    """
 
     def __init__(self, shapes: Sequence[Sequence[int]]):
         self._lines: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
@@ -231,7 +237,9 @@ def _flat(tables: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _components_of_cells(part: Columns, columns: Columns, sizes: Sequence[int]) -> np.ndarray:
-    """Return, for each cell of the table of `columns`, which cell of the table of `part` contains it (cells,)."""
+    """For each cell of the table of `columns`, return the index of the cell of the smaller table of `part` that contains it
+    (cells,).
+    """
     shape = [sizes[column] for column in part]
     numbers = np.arange(math.prod(shape)).reshape(shape)
     return np.broadcast_to(spread(numbers, part, columns), [sizes[column] for column in columns]).ravel()
@@ -264,7 +272,7 @@ _TOLERANCE = 0.2
 
 
 class Tilt:
-    """A measured sum in a fit, with the current parameter of the sum."""
+    """A noisy sum of scores that the model must fit, with the parameter of the model that belongs to the sum."""
 
     def __init__(self, measured: NoisySum, n: int, weight: float):
         self.columns = measured.columns
@@ -278,19 +286,21 @@ class Tilt:
         return SumTarget(columns=self.columns, scores=self.scores, value=self.given, variance=self.variance)
 
     def aim_at(self, value: float) -> None:
-        """Set the target of the sum to this value, which is consistent with the other targets, in place of the measured
-        value.
+        """Replace the measured value by this value as the target of the sum. The new value is consistent with the target
+        tables.
         """
         self.aim = value
 
     @property
     def original_parameter(self) -> float:
-        """Return the parameter that would give the same table if the measured value were still the target."""
+        """Return the parameter that would give the same model if the measured value were the target of the sum, instead of
+        the value that is consistent with the tables.
+        """
         return self.parameter + (self.given - self.aim) / self.ridge
 
     def step(self, margin: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the factors by which the shares of the cells must be multiplied, up to a common constant. Also return the
-        change of the sum divided by its tolerance.
+        """Return the factors that move the model's sum towards its target, one for each cell of the sum's columns, up to a
+        common constant. Also return the change of the sum divided by its tolerance.
 
         Parameters
         ----------
@@ -353,7 +363,8 @@ _FLOOR = 1e-200  # Smallest share of a possible cell: a share of exactly 0 could
 
 
 class ProportionalFit:
-    """A proportional fit in progress: the shares of the cells of all cliques, and one parameter for every cell of every target.
+    """A model that is being fitted to noisy tables by repeated steps. It has the shares of the cells of all cliques, and
+    one parameter for every cell of every table.
 
     Parameters
     ----------
@@ -401,16 +412,16 @@ class ProportionalFit:
         self._tilts = [[tilt for tilt in self._sums if tree.home(tilt.columns) == clique] for clique in cliques]
 
     def margin(self, number: int) -> np.ndarray:
-        """Return the shares of the cells of a target."""
+        """Return the model's shares of the cells of one of the target tables, given by its number."""
         return self._margin(self._homes[number], self.targets[number].columns)
 
     def table(self, columns: Columns) -> np.ndarray:
-        """Return the shares of the cells of a table whose columns lie inside a clique."""
+        """Return the model's shares of the cells of the table of these columns, which must lie inside a clique."""
         return self._margin(self.tree.home(columns), columns)
 
     def solve(self, tolerances: Sequence[np.ndarray], sweeps: int, *, agreed: bool = False) -> bool:
-        """Sweep until the changes of all cells are within their tolerances. If more sweeps do not help, twice the tolerances
-        are accepted.
+        """Repeat sweeps over all targets until the changes by a sweep are within the tolerances of the cells. If more
+        sweeps do not help, twice the tolerances are accepted.
 
         Parameters
         ----------
@@ -436,14 +447,16 @@ class ProportionalFit:
         return False
 
     def sweep(self, tolerances: Sequence[np.ndarray]) -> float:
-        """Take one step for every target and sum. Return the root mean square of the changes, in units of the tolerances."""
+        """Adjust the model once to every target table and every sum. Return the root mean square of the changes, in units
+        of the tolerances.
+        """
         squares = self._visit(0, tolerances)
         self._tell_below(0)
         return math.sqrt(squares / (sum(target.values.size for target in self.targets) + len(self._sums)))
 
     def original_parameters(self) -> list[np.ndarray]:
-        """Return the parameters that would give the same table if the targets were the measured tables, before they were
-        made consistent.
+        """Return the parameters that would give the same model if the targets were the measured tables. The fit itself uses
+        tables that were made consistent.
         """
         return [
             np.where(mask, table + (target.values - aim) / ridge, table)
@@ -453,7 +466,9 @@ class ProportionalFit:
         ]
 
     def _visit(self, clique: int, tolerances: Sequence[np.ndarray]) -> float:
-        """Take the steps of a clique and of all cliques below it. Return the sum of the squared changes (`sweep`)."""
+        """Adjust the model to the targets of a clique and of all cliques below it in the tree. Return the sum of the
+        squared changes, in units of the tolerances.
+        """
         squares = 0.0
         for number in self._at[clique]:
             squares += self._step(number, tolerances[number])
@@ -466,14 +481,14 @@ class ProportionalFit:
         return squares
 
     def _tell_below(self, clique: int) -> None:
-        """Pass the margins of a clique on to all cliques below it."""
+        """Make all cliques below this clique agree with it on the columns that they share."""
         for child in self._below[clique]:
             self._tell(clique, child, child)
             self._tell_below(child)
 
     def _tell(self, teller: int, listener: int, child: int) -> None:
-        """Scale the cells of the clique `listener` so that its margin on the columns shared with the clique `teller` equals
-        that of `teller`.
+        """Make the clique `listener` agree with the clique `teller`: scale its cells so that both have the same marginal
+        table on the columns that they share.
         """
         columns = self.tree.separator(child)
         new, old = self._margin(teller, columns), self._separators[child]
@@ -484,7 +499,9 @@ class ProportionalFit:
         self._separators[child] = new
 
     def _step(self, number: int, tolerance: np.ndarray) -> float:
-        """Take an exact step on one target. Return the sum of the squared changes, in units of the tolerances."""
+        """Adjust the model to one target table, allowing for the table's noise. Return the sum of the squared changes, in
+        units of the tolerances.
+        """
         target, home, ridge = self.targets[number], self._homes[number], self._ridges[number]
         counts, old, possible = self.n * self.margin(number), self.parameters[number], self.possible[number]
         solution = _parameters(counts, old, self.aims[number], ridge, self._logs[number])
@@ -498,7 +515,9 @@ class ProportionalFit:
         return float(((counts * (factor - 1) / tolerance) ** 2).sum())
 
     def _tilt(self, tilt: Tilt, home: int) -> float:
-        """Take an exact step on one sum. Return the squared change, in units of the tolerance."""
+        """Adjust the model to one target sum, allowing for the sum's noise. Return the squared change, in units of the
+        tolerance.
+        """
         factor, moved = tilt.step(self._margin(home, tilt.columns))
         table = self.shares[home]
         table *= spread(factor, tilt.columns, self.tree.cliques[home])
@@ -507,7 +526,9 @@ class ProportionalFit:
         return moved**2
 
     def sum_parameters(self) -> np.ndarray:
-        """Return the parameter of every measured sum, for scores scaled to at most 1."""
+        """Return the parameter of every measured sum, as if its scores were scaled to at most 1 and its target were the
+        measured value.
+        """
         return np.array([tilt.original_parameter for tilt in self._sums])
 
     def _margin(self, clique: int, columns: Sequence[int]) -> np.ndarray:
@@ -545,7 +566,8 @@ def summed_onto(table: np.ndarray, keeps: Sequence[bool]) -> np.ndarray:
 
 
 def _parameters(counts: np.ndarray, old: np.ndarray, aim: np.ndarray, ridge: np.ndarray, log_ridge: np.ndarray) -> np.ndarray:
-    """Return for every cell the solution l of counts * exp(l - old) + ridge * l = aim.
+    """Return, for every cell, the parameter that fits its target `aim`: the solution l of counts * exp(l - old) + ridge * l
+    = aim. The ridge term allows for noise.
 
     The solution is aim / ridge - w, where w is a value of the Wright omega function. For large w, this difference would lose
     precision. In this case l is computed from the new count, which is ridge * w.
@@ -558,7 +580,9 @@ def _parameters(counts: np.ndarray, old: np.ndarray, aim: np.ndarray, ridge: np.
 
 
 def tolerances_of(targets: Sequence[Target], share: float, finest: float) -> list[np.ndarray]:
-    """Return the tolerance of each cell: this share of the standard deviation of its noise, and at least `finest` records."""
+    """Return how accurately each cell must be fitted: up to this share of the standard deviation of its noise, and up to at
+    least `finest` records.
+    """
     return [np.maximum(share * np.sqrt(target.variance), finest) for target in targets]
 
 
@@ -600,7 +624,8 @@ def maximum_entropy(
     evenly: bool = False,
     given: Mask | None = None,
 ) -> BayesianNetwork:
-    """Fit the model, and return it as a network of conditional probabilities for sampling.
+    """Fit the distribution of largest entropy to noisy tables. Return it as a Bayesian network, from which rows can be
+    drawn.
 
     Parameters
     ----------
@@ -643,7 +668,8 @@ _LAST = ContextVar[dict[object, list[np.ndarray]] | None]("parameters of the las
 
 @contextmanager
 def warm_starts() -> Iterator[None]:
-    """Start each fit from the parameters of the last fit to the same tables. Only for repeated fits to **public** rows.
+    """Within this context, start each fit from the result of the last fit to the same tables, which is faster. Only for
+    repeated fits to **public** rows.
 
     The solution is unique. So the result differs from a fit that starts from zeros only within the tolerance, but the fit needs
     fewer sweeps.
@@ -656,7 +682,8 @@ def warm_starts() -> Iterator[None]:
 
 
 def _conditional(tree: JunctionTree, shares: Sequence[np.ndarray], given: Mask) -> list[np.ndarray]:
-    """Return the shares of every clique's cells among the rows outside of the forbidden cells of `given`.
+    """Condition a distribution on a set of allowed cells: return the shares of every clique's cells among rows outside of
+    the forbidden cells of `given`.
 
     The distribution is the product of the cliques' shares divided by the shares of their separators, so it can be calibrated
     again.
@@ -681,8 +708,8 @@ def target_of(table: NoisyMarginal) -> Target:
 
 
 def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Counts | None) -> list[np.ndarray]:
-    """Return the prior as clique potentials. The prior is uniform over plausible cells, or it is the slightly smoothed public
-    table.
+    """Return the starting distribution of a fit as one table of logarithms for each clique. The distribution is uniform
+    over plausible cells, or it is the slightly smoothed public table.
     """
     uniform = [np.where(plausibility.structural_zeros(clique), -np.inf, 0.0) for clique in tree.cliques]
     total, beliefs = tree.calibrate(uniform)
@@ -704,8 +731,8 @@ def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Count
 
 @dataclass(frozen=True, kw_only=True)
 class _Block:
-    """The parameters of one measured table: its clique, the positions of its parameters among all parameters, and its possible
-    cells.
+    """The place of one measured table in the vector of all parameters: its clique, its slice of the vector, and which of
+    its cells are possible.
     """
 
     columns: Columns
@@ -716,8 +743,8 @@ class _Block:
 
 
 class _Dual:
-    """The dual problem of the fit. It is smooth and convex, and has one parameter for each possible measured cell, each sum and
-    each agreement.
+    """The function whose minimum gives the fitted parameters (the dual problem of the fit). It is smooth and convex, and
+    has one parameter for each possible measured cell, each sum and each agreement.
 
     f(lambda) = log Z(lambda) - lambda.y/n + 1/2 sum r lambda^2 with r = weight * variance / n^2; its gradient is
     p - y/n + r lambda. Parameters are scaled by approximately 1 / sqrt(curvature).
@@ -770,7 +797,7 @@ class _Dual:
         return tables
 
     def __call__(self, scaled: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the value and the gradient of the dual at scaled parameters, for the optimiser."""
+        """Return the value and the gradient of the function that the optimiser minimises, at scaled parameters."""
         parameters = self._unscaled(scaled)
         total, beliefs = self.tree.calibrate(self.potentials(parameters))
         shares = [np.exp(belief) for belief in beliefs]
@@ -797,9 +824,9 @@ class _Dual:
         return parameters
 
     def _take_curvature(self, parameters: np.ndarray) -> np.ndarray:
-        """Set `root`, which scales the parameters of agreements by their curvature, and return all parameters in scaled
-        form. If the curvature is not numerically positive definite, `root` is None, and these parameters are scaled like
-        the others.
+        """Choose a better scale for the parameters of agreements, from the curvature at these parameters (`root`), and
+        return all parameters in scaled form. If the curvature is not numerically positive definite, `root` is None, and
+        these parameters are scaled like the others.
         """
         scaled, start = parameters / self.scale, self.start_of_agreements
         if self.agreements:
@@ -857,7 +884,9 @@ class _Dual:
 
 
 def families_of(tree: JunctionTree, shares: Sequence[np.ndarray]) -> list[Family]:
-    """Return the distribution as conditional probabilities Pr[column | earlier columns of its clique], in sampling order."""
+    """Convert a distribution on a junction tree into conditional probabilities Pr[column | earlier columns of its clique],
+    one column after the other in sampling order.
+    """
     families = []
     for index, clique in enumerate(tree.cliques):
         parents = list(tree.separator(index))

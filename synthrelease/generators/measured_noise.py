@@ -86,15 +86,15 @@ class DiscreteLaplace(_Noise):
 
     @property
     def variance_above(self) -> float:
-        """Return an upper bound on the variance: the variance of the continuous distribution of the same scale. Tables are
-        weighted by this bound.
+        """Return an upper bound on the variance: the variance of continuous Laplace noise of the same scale. This bound
+        determines the weight of a noisy table in a fit.
         """
         return 2.0 * self.scale**2
 
     @property
     def mean_size(self) -> float:
-        """Return E|z| of the continuous distribution of the same scale: the mean error that noise adds to each cell of a
-        table.
+        """Return the mean absolute error that the noise adds to a cell of a table: E|z| of continuous Laplace noise of the
+        same scale.
         """
         return self.scale
 
@@ -225,8 +225,8 @@ _CUBE_ROUNDED_UP = 1e-9
 
 @lru_cache(maxsize=10_000)
 def cube_sd(size: int, scale: Fraction) -> float:
-    """Return the standard deviation of the noise of each of `size` numbers that share one noise vector. `scale` is
-    sensitivity / epsilon.
+    """Return the standard deviation of the noise of each number, if `size` numbers share one noise vector and so one
+    privacy cost. `scale` is sensitivity / epsilon.
     """
     sums, stop = _power_sums(size + 2, float(scale)), -math.expm1(-1 / float(scale))
     squared = sum(_ways(size, p) * stop ** (size - p) * (sums[p + 2] + stop * sums[p + 1]) for p in range(size + 1))
@@ -235,8 +235,8 @@ def cube_sd(size: int, scale: Fraction) -> float:
 
 @lru_cache(maxsize=100_000)
 def cube_limit(size: int, scale: Fraction, risk: float) -> int:
-    """Return a t with Pr[|z_i| > t] <= risk, for the noise z_i of one of `size` numbers that share one noise vector. It is
-    the smallest such t, up to rounding. The risk is above 0 and below 1.
+    """Return the smallest t, up to rounding, that the absolute noise of one number exceeds with probability at most `risk`.
+    The number shares one noise vector with others, `size` numbers in all. The risk is above 0 and below 1.
     """
 
     def enough(beyond: int) -> bool:
@@ -246,15 +246,15 @@ def cube_limit(size: int, scale: Fraction, risk: float) -> int:
 
 
 def entry_limit(together: int, scale: Fraction, risk: float) -> int:
-    """Return a t with Pr[|z| > t] <= risk, where z is the noise of one of `together` numbers that share one noise vector. A
-    single number has discrete Laplace noise.
+    """Return a t that the absolute noise of a number exceeds with probability at most `risk`. `together` is how many
+    numbers share one noise vector; a single number has discrete Laplace noise.
     """
     return DiscreteLaplace(float(scale)).rounded_up.limit(risk) if together == 1 else cube_limit(together, scale, risk)
 
 
 def cube_tail(size: int, scale: float, beyond: int) -> float:
-    """Return Pr[|z_i| > beyond], for the noise z_i of one of `size` numbers that share one noise vector. `beyond` is at
-    least 0.
+    """Return the probability that the absolute noise of one of `size` numbers exceeds `beyond` (at least 0), if these
+    numbers share one noise vector.
     """
     sums, stop = _power_sums(size, scale), -math.expm1(-1 / scale)
     start = (2 * beyond + 1) * stop  # 2k + 1 = 2 beyond + 1 + 2j, j = 1, 2, ...
@@ -318,7 +318,8 @@ _LEAST = -45.0
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Noises:
-    """Independent noise terms: the noise in all published cells, and the noise in the number of kept rows.
+    """Independent noise terms, such as the noise in all published cells and in the number of kept rows, from which limits
+    for published sums are computed.
 
     Attributes
     ----------
@@ -334,16 +335,18 @@ class Noises:
 
     @cached_property
     def each(self) -> np.ndarray:
-        """Return (n_noises,) variances: for each entry, the variance of a single noise with the entry's distribution."""
+        """Return (n_noises,) variances. If an entry adds up several noise terms, this is the variance of one of them."""
         return np.array([law.variance for law in self.laws])[self.law]
 
     @cached_property
     def variances(self) -> np.ndarray:
-        """Return the (n_noises,) variance of each entry."""
+        """Return the (n_noises,) variance of each entry, which may add up several noise terms."""
         return np.asarray(self.count * self.each)
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return the (j, k) covariances of sums with weights (j, n_noises) and (k, n_noises)."""
+        """Return the (j, k) covariances between weighted sums of the noise terms. The rows of `first` (j, n_noises) and
+        `second` (k, n_noises) are the weights.
+        """
         return np.asarray((first * self.variances) @ second.T)
 
 
@@ -361,8 +364,8 @@ _AT_ONCE = 16
 
 @dataclass(frozen=True, kw_only=True)
 class SharedNoise:
-    """One noise vector that many numbers share, treated as continuous because its scale is large (theory 9.18, one noise for
-    many numbers).
+    """One noise vector that many numbers share, so that they cost no more than one number. It is treated as continuous
+    because its scale is large (theory 9.18, one noise for many numbers).
 
     The radius k has a gamma distribution with shape size + 1. Given the radius, every entry is uniform between -k and k.
 
@@ -386,12 +389,16 @@ class SharedNoise:
         return np.full(self.size, self.variance)
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return the (j, k) covariances of sums with weights (j, size) and (k, size). Two entries are uncorrelated."""
+        """Return the (j, k) covariances between weighted sums of the entries. The rows of `first` (j, size) and `second`
+        (k, size) are the weights. Two entries are uncorrelated.
+        """
         return np.asarray(self.variance * first @ second.T)
 
     @cached_property
     def _radii(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return radii with their probabilities, by Gauss-Legendre quadrature."""
+        """Return the points and the probabilities by which the continuous distribution of the radius is approximated
+        (Gauss-Legendre quadrature). The radius is the largest absolute value that an entry can have.
+        """
         from scipy.special import gammainccinv  # imported here, because most readers do not need this module
 
         nodes, weights = np.polynomial.legendre.leggauss(_RADII)
@@ -422,7 +429,8 @@ class SharedNoise:
 def half_width(
     noises: Noises | SharedNoise, weights: np.ndarray, normal_variance: float, confidence: float, step: float = 0.0
 ) -> float:
-    """Return a t with Pr[|Z| <= t] >= confidence, where Z is the weighted sum of noises plus a normal error.
+    """Return half the width of a confidence interval: a t with Pr[|Z| <= t] >= confidence, where the error Z is a weighted
+    sum of noise terms plus a normal error.
 
     Because Z is symmetric, the probability is (2 / pi) times the integral over u > 0 of sin(u t) phi(u) / u, where the
     characteristic function phi is known (theory 13.5, limits of noise). So that the distribution is continuous, the probability
@@ -467,8 +475,8 @@ def half_width(
 
 
 def _least(parts: np.ndarray, angles: np.ndarray, probability: float) -> float:
-    """Return the smallest t at which the sum of parts * sin(angles * t) reaches `probability`, with the precision `_EXACT`. The
-    result is at most half of the period.
+    """Return the smallest t at which a distribution function reaches `probability`, with the precision `_EXACT`. The
+    function is the sum of parts * sin(angles * t); the result is at most half of its period.
 
     The sum is a distribution function, so it increases. The search uses secants through the last two values, and bisection if a
     secant fails. Each secant goes slightly beyond its root, so that the interval shrinks from both sides.

@@ -37,7 +37,7 @@ _AREA_GRID = 10**6
 
 @dataclass(frozen=True, kw_only=True)
 class AreaNoise:
-    """The noise in the counts of one level of areas.
+    """How much noise the counts of areas have, for the areas of one level, such as all regions.
 
     Attributes
     ----------
@@ -56,7 +56,9 @@ class AreaNoise:
     cells: int
 
     def text(self, n: int) -> str:
-        """Describe the noise in rows, and as a percentage of the mean number of rows in an area and in a cell."""
+        """Describe the noise in the counts of areas: in rows, and as a percentage of the mean number of rows in an area and
+        in a cell. `n` is the number of rows.
+        """
         area, cell = n / self.areas, n / (self.areas * self.cells)
         return (
             f"{self.column}: {self.rows:,.1f} rows ({percent(self.rows / area)} of {area:,.0f}, the mean of an area), "
@@ -67,7 +69,8 @@ class AreaNoise:
 def area_noise(
     chain: Sequence[str], layout: Layout, costs: Mapping[tuple[int, ...], Fraction], noise: type[CountNoise]
 ) -> tuple[AreaNoise, ...]:
-    """Return the noise of every level of areas that has a table, from the largest areas to the smallest.
+    """Return how much noise the counts of areas have on each level that has a table, such as regions and then
+    municipalities. The largest areas come first.
 
     The number of rows of an area is estimated in two ways: from each table of its level, as the sum of the area's cells; and
     from the tables of the level below, as the sum over the smaller areas in it. Independent estimates are weighted by their
@@ -98,8 +101,8 @@ def area_noise(
 
 
 def power_of(noise: type[CountNoise]) -> float:
-    """Return the exponent p for dividing a budget among tables: the best parts are proportional to (cells / wanted error)^p
-    (theory 12.13, areas within areas).
+    """Return the power p by which a budget is best divided among tables: in proportion to (cells / wanted error)^p (theory
+    12.13, areas within areas).
     """
     return 1.0 if noise.cost == "rho" else 2 / 3
 
@@ -155,7 +158,7 @@ _ALLOWANCE = 1e-8
 
 @lru_cache(maxsize=100_000)
 def noise_limit(parts: Parts, risk: float) -> int:
-    """Return a t with Pr[|sum of all parts| > t] <= risk.
+    """Return a t that the absolute value of a sum of independent noises exceeds with probability at most `risk`.
 
     Parameters
     ----------
@@ -172,7 +175,8 @@ def noise_limit(parts: Parts, risk: float) -> int:
 
 
 def _markov(parts: Parts, risk: float) -> int:
-    """Return a t with Pr[|sum| > t] <= risk by Markov's inequality.
+    """Return a t that the absolute value of a sum of noises exceeds with probability at most `risk`, by Markov's inequality
+    for exponential moments. It is fast, but larger than needed.
 
     Pr[|sum| > t] <= 2 e^(-h (t+1)) E[e^(h sum)] for every h at which all moments are finite.
     """
@@ -188,8 +192,8 @@ def _markov(parts: Parts, risk: float) -> int:
 
 
 def _on_grid(parts: Parts, risk: float, points: int) -> int:
-    """Return the smallest t that the absolute sum exceeds with at most the probability `risk`. The distribution of the sum is
-    folded onto `points` grid points.
+    """Return the smallest t that the absolute value of a sum of noises exceeds with probability at most `risk`. The
+    distribution of the sum is computed on `points` grid points, by a Fourier transform.
     """
     angles = np.arange(points // 2 + 1) * (2 * np.pi / points)
     log_law = np.zeros_like(angles)
@@ -248,8 +252,8 @@ class NoisyBin:
 
 
 def merged(bins: Iterable[NoisyBin], maps: Sequence[np.ndarray]) -> tuple[NoisyBin, ...]:
-    """Return the noisy rare bins after bins are merged. Each new bin must contain only rare bins, or no rare bin. This is
-    post-processing.
+    """Return the noisy numbers of rows in rare bins after bins are merged. Each merged bin must contain only rare bins, or
+    no rare bin. This is post-processing.
     """
     values = dict[RareBin, int]()
     for noisy_bin in bins:
@@ -307,7 +311,8 @@ _FOLDED = re.compile(rf"(?P<first>{_WEIGHT}{_TABLE})\s*:\s*\((?P<others>[^()]*)\
 
 
 def weight_of(columns: Sequence[int], sizes: Sequence[int]) -> Fraction:
-    """Return the weight of a table in a budget: the square root of its number of cells, to two digits.
+    """Return the weight that determines a table's share of the budget under "by cells:". It is the square root of the
+    table's number of cells, to two digits.
 
     For D columns, the number of cells of a single column is multiplied by (D - 1) / 2, if this is above 1. With equal weights,
     a table of two cells would cost as much as a table of a thousand cells. With Laplace noise, the square root minimises the
@@ -327,8 +332,8 @@ def weight_of(columns: Sequence[int], sizes: Sequence[int]) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class FormulaTerm:
-    """One term of a formula, with a weight: the table of some columns, or all tables of `ways` columns. If `columns` is given,
-    these tables contain it.
+    """One term of a formula such as "2 age:region + all 2-way": the table of some columns, or all tables of `ways` columns,
+    with a weight. If a term of the second kind has a column, all its tables contain this column.
 
     Attributes
     ----------
@@ -359,7 +364,7 @@ class FormulaTerm:
 
     @property
     def text(self) -> str:
-        """Return the term as a string."""
+        """Return the term in the form in which it is written in a formula, such as "2 age:region"."""
         of_column = f" with {self.columns[0]}" if self.columns else ""
         tables = f"all {self.ways}-way{of_column}" if self.ways else ":".join(self.columns)
         return tables if self.weight == 1 else f"{float(self.weight):.12g} {tables}"
@@ -430,7 +435,9 @@ def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str
 
 
 def formula_by_cells(tables: Sequence[str], columns: Sequence[str]) -> str:
-    """Return the formula "by cells:" of these tables, for a release with these columns."""
+    """Return a formula that names these tables and weights them by their numbers of cells ("by cells:"), as short as
+    possible for a release with these columns.
+    """
     return formula_of(read_terms(f"{BY_CELLS} {' + '.join(tables)}"), columns)
 
 
@@ -454,7 +461,7 @@ Formula = Annotated[str, Field(min_length=1, max_length=100_000), AfterValidator
 
 
 def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mistake]:
-    """Yield a mistake for each unknown column that a formula names."""
+    """Yield a mistake for each name in a formula that is no column of the table, with the closest column as a suggestion."""
     names = [name for term in terms for name in term.columns]
     for name in dict.fromkeys(names):
         if name not in layout.columns:
@@ -465,7 +472,7 @@ def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mi
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyMarginal:
-    """One measured table of some columns.
+    """A noisy table of counts over some columns, with its privacy cost.
 
     Attributes
     ----------
@@ -533,8 +540,8 @@ class NoisySum:
 
     @property
     def variance(self) -> float:
-        """Return the variance of the sum's noise. For a sum with separate noise, the result is an upper bound: the variance of
-        continuous Laplace noise.
+        """Return the variance of the noise in the sum. If the sum shares no noise with other sums, this is an upper bound:
+        the variance of continuous Laplace noise.
         """
         scale = self.sensitivity / self.epsilon
         return 2.0 * float(scale) ** 2 if self.together == 1 else cube_sd(self.together, scale) ** 2
@@ -554,7 +561,8 @@ class NoisySum:
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyMarginals:
-    """All noisy measurements of one table, over one layout. The measurements are differentially private, and may be published.
+    """All noisy tables, sums and counts that were measured from one private table. They are differentially private and may
+    be published.
 
     Attributes
     ----------

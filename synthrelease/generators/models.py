@@ -49,7 +49,8 @@ _COMMA = re.compile(r",(?![^\[(]*[\])])")
 
 @dataclass(frozen=True, kw_only=True)
 class NamedModel:
-    """A question of [[models]], with the sums that answer it.
+    """A question of [[models]] in the specification, such as the slope of a regression. It is answered by noisy sums over
+    all rows.
 
     Attributes
     ----------
@@ -69,12 +70,16 @@ class NamedModel:
 
     @property
     def by_group(self) -> bool:
-        """Return whether the question asks for means of groups, which are measured as shares of rows."""
+        """Return whether the question asks for means of groups. They are not measured as sums of values, but as three
+        shares for each group.
+        """
         return bool(self.words.by or self.groups)
 
     @property
     def answer(self) -> Value:
-        """Return the column of a mean, the dependent column of a regression, or the denominator of a ratio."""
+        """Return the column that the question is about: the column of a mean, the dependent column of a regression, or the
+        denominator of a ratio.
+        """
         factor = self.factors[-1]
         if not isinstance(factor, Value):
             raise TypeError("an answer is a column")
@@ -92,7 +97,9 @@ class NamedModel:
 
     @cached_property
     def functions(self) -> tuple[RowFunction, ...]:
-        """Return the functions whose sums the question needs. The result is empty for means of groups."""
+        """Return the functions of a row that are summed over all rows to answer the question, such as x, y and x y for a
+        slope. The result is empty for means of groups.
+        """
         if self.by_group:
             return ()
         found = [] if self.rows.every else [self.product()]
@@ -105,8 +112,8 @@ class NamedModel:
         return tuple(found)
 
     def product(self, *factors: Factor) -> RowFunction:
-        """Return the function of a row that multiplies these factors, and is 0 for rows that the question does not use.
-        Without factors, it counts the rows.
+        """Return a function of a row: the product of these factors, or 0 if the question does not use the row. Without
+        factors, its sum over all rows is the number of used rows.
         """
         return RowFunction(factors=tuple(sorted(factors, key=lambda factor: factor.text)), rows=self.rows)
 
@@ -176,7 +183,8 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """The measurements for all questions, with their epsilons: blocks of sums that share one noise, and means of groups.
+    """The plan to measure the answers to all questions of [[models]]: which sums share one noise vector, which means of
+    groups are needed, and the epsilon of each measurement.
 
     Attributes
     ----------
@@ -189,18 +197,20 @@ class Measured:
 
     @cached_property
     def functions(self) -> tuple[RowFunction, ...]:
-        """Return the functions of all sums, each once."""
+        """Return the functions of a row that are summed for all questions. A function that several questions need is listed
+        once.
+        """
         return tuple({function.key: function for model in self.models for function in model.functions}.values())
 
     @property
     def tables(self) -> tuple[NamedModel, ...]:
-        """Return the questions that ask for means of groups."""
+        """Return the questions that ask for means of groups. Each of them has its own noisy table."""
         return tuple(model for model in self.models if model.by_group)
 
     @property
     def blocks(self) -> list[tuple[tuple[RowFunction, ...], Fraction]]:
-        """Return the blocks of sums, each with its epsilon. The sums of a block share one noise vector. More than 100 sums need
-        several blocks.
+        """Return the functions to be summed, in blocks of at most 100, and the epsilon of each block. The sums of a block
+        share one noise vector.
         """
         number = -(-len(self.functions) // MOST_NUMBERS)
         cut = [self.functions[index::number] for index in range(number)]
@@ -208,11 +218,12 @@ class Measured:
 
     @property
     def of_table(self) -> Fraction:
-        """Return the epsilon with which the means of groups of one question are measured."""
+        """Return the epsilon for one question about means of groups."""
         return TABLE_WEIGHT * self._unit
 
     def measure(self, private: PrivateCounts, charge: Charge, transformation: Transformation) -> NoisyModels:
-        """Measure all sums, and the means of groups on the released bins of the transformation.
+        """Measure the sums and the means of groups that answer all questions. Groups are formed by the released bins, which
+        `transformation` determines.
 
         Privacy
         -------
@@ -236,12 +247,14 @@ class Measured:
 
     @property
     def own_values_of(self) -> set[str]:
-        """Return the columns whose exact values are summed."""
+        """Return the columns whose exact values, not only their bins, enter the measured sums."""
         return {factor.column for model in self.models for factor in model.factors if isinstance(factor, Value)}
 
     @property
     def rules(self) -> Iterator[Rule]:
-        """Yield the conditions in the questions. The limits in conditions are edges of atomic bins."""
+        """Yield the conditions in the questions, such as age >= 65. The limits in conditions must be edges of the finest
+        bins of the data.
+        """
         for model in self.models:
             yield from (part.rule for part in (*model.factors, *model.groups) if isinstance(part, Indicator))
             if model.rows.rule is not None:

@@ -45,7 +45,7 @@ def measured_models(
     transformation: Transformation,
     entropy: SystemEntropy,
 ) -> NoisyModels:
-    """Measure all sums and all tables of shares. Each block and each table has its own epsilon.
+    """Measure with noise all sums and all shares of groups. Each block and each table has its own epsilon.
 
     Parameters
     ----------
@@ -74,16 +74,16 @@ def noisy_totals(
 def noisy_shares(
     rows: Counts, table: GroupMeans, transformation: Transformation, epsilon: Fraction, entropy: SystemEntropy
 ) -> tuple[tuple[int, int, int], ...]:
-    """Measure the three shares of the rows of each group. Replacing a record changes the shares of all groups together by at
-    most 2 SHARES in l1 norm."""
+    """Measure with noise three sums for each group (`group_shares`), from which its mean follows. Replacing a record
+    changes the sums of all groups together by at most 2 SHARES in l1 norm."""
     exact = group_shares(rows, table, transformation)
     noisy = discrete_laplace(exact.ravel(), sensitivity=2 * SHARES, epsilon=epsilon, entropy=entropy)
     return tuple((first, second, third) for first, second, third in noisy.reshape(-1, 3).tolist())
 
 
 def group_shares(rows: Counts, table: GroupMeans, transformation: Transformation) -> np.ndarray:
-    """Return the (n_groups, 3) exact sums of the shares (1 - t)^2, 2 t (1 - t) and t^2, where t is the relative position of a
-    row's value in its limits.
+    """Return (n_groups, 3) exact sums, from which the mean of a value in each group follows. A row adds (1 - t)^2, 2 t (1 -
+    t) and t^2 to the sums of its group, where t is the relative position of its value between the limits.
 
     These shares determine the number of rows of a group, and its sums of t and t^2. A row that satisfies the conditions of two
     groups belongs to the first group.
@@ -105,7 +105,7 @@ def group_shares(rows: Counts, table: GroupMeans, transformation: Transformation
 
 
 def _total(rows: Counts, function: RowFunction, schema: Schema) -> int:
-    """Return the exact sum of a function over the rows, in whole steps from 0 to STEPS per row."""
+    """Return the exact sum of a function over the rows, with each row's value rounded to whole steps from 0 to STEPS."""
     distinct, digits = _distinct(rows, columns_of([*function.factors, function.rows]))
     product = _counted(function.rows, schema, digits).astype(float)
     for factor in function.factors:
@@ -115,7 +115,7 @@ def _total(rows: Counts, function: RowFunction, schema: Schema) -> int:
 
 
 def _distinct(rows: Counts, names: set[str]) -> tuple[Counts, Digits]:
-    """Return the distinct rows of some columns, and their atomic bins by column."""
+    """Return the distinct combinations of these columns in the rows, and the atomic (finest) bins of each, by column."""
     ordered = tuple(index for index, name in enumerate(rows.layout.columns) if name in names)
     distinct = rows.project(ordered)
     return distinct, {rows.layout.columns[column]: distinct.digits(axis) for axis, column in enumerate(ordered)}
@@ -125,7 +125,7 @@ def _distinct(rows: Counts, names: set[str]) -> tuple[Counts, Digits]:
 
 
 def _values(value: Value, schema: Schema, digits: Digits) -> np.ndarray:
-    """Return the (n_cells,) clipped values, scaled to the range from -1 to 1; 0 for rows without a value."""
+    """Return the (n_cells,) values of a column, clipped and scaled to the range from -1 to 1; 0 for rows without a value."""
     scaled = (schema[value.column].atoms.known_numbers - value.middle) / value.half
     return np.clip(np.where(np.isfinite(scaled), scaled, 0.0), -1.0, 1.0)[digits[value.column]]
 
@@ -143,7 +143,7 @@ def _meets(rule: Rule, schema: Schema, digits: Digits) -> np.ndarray:
 
 
 def _counted(rows: Rows, schema: Schema, digits: Digits) -> np.ndarray:
-    """Return an (n_cells,) mask of the rows that the question uses."""
+    """Return an (n_cells,) mask of the rows that meet the condition of a question and have values in its columns."""
     kept = np.ones(len(next(iter(digits.values()))), dtype=bool)
     if rows.rule is not None:
         kept &= _meets(rows.rule, schema, digits)

@@ -71,8 +71,8 @@ class CountingQueries(Generator):
     def _fit(
         self, private: PrivateCounts, charge: Charge, background: Background, kind: type[PrivateTables], budget: Fraction
     ) -> DenseModel:
-        """Repeatedly choose a query with a large error, measure it and correct the model. Each iteration has an equal part
-        of the budget.
+        """Run MWEM or PEP: in each iteration, privately choose a query with a large error, measure it with noise, and
+        correct the model. All iterations have equal parts of the budget.
         """
         from synthrelease.generators.counting_queries_mechanism import answered
 
@@ -91,7 +91,7 @@ class CountingQueries(Generator):
         return DenseModel(layout=layout, shares=model.cells)
 
     def correct(self, model: Shares, query: CountingQuery, share: float) -> None:
-        """Correct the model towards a measured answer, in place."""
+        """Change the model, in place, so that its share of rows for this query moves towards the measured share."""
         raise NotImplementedError
 
     def effort(self, layout: Layout) -> float:

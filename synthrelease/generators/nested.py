@@ -72,11 +72,13 @@ class NestedGenerator(MarginalsGenerator):
 
     @cached_property
     def chain(self) -> tuple[str, ...]:
-        """Return the columns of areas, from the largest areas to the smallest."""
+        """Return the names of the columns of areas, such as region and municipality, from the largest areas to the
+        smallest.
+        """
         return tuple(name.strip() for name in self.areas.split(WITHIN))
 
     def level_of(self, columns: Columns, layout: Layout) -> int:
-        """Return the level of a table: 0 without areas, 1 for the largest areas, and so on."""
+        """Return how fine the areas of a table are: 0 for a table without areas, 1 for the largest areas, and so on."""
         names = [layout.columns[column] for column in columns]
         return max((self.chain.index(name) + 1 for name in names if name in self.chain), default=0)
 
@@ -139,7 +141,9 @@ class NestedGenerator(MarginalsGenerator):
             yield Mistake(field="tables", text=f"{problem}. Name fewer or smaller tables")
 
     def _cells_within(self, layout: Layout) -> dict[str, int]:
-        """Return, by the column of areas, the number of cells into which a mean area of the level above is divided."""
+        """For each column of areas, return among how many cells the rows of a mean area of the level above are divided: its
+        smaller areas times the cells of the other columns in their tables.
+        """
         cells, below, of_below = dict[str, int](), set[int](), 1
         areas = [layout.index(name) for name in self.chain]
         for area, above in zip(reversed(areas), [*reversed(areas[:-1]), None], strict=True):
@@ -153,8 +157,8 @@ class NestedGenerator(MarginalsGenerator):
         return tuple(column for column, name in enumerate(layout.columns) if name not in self.chain)
 
     def _structure_of_whole(self, layout: Layout) -> list[Columns]:
-        """Return the column sets of the model of the columns other than areas. Each column is given by its position among the
-        columns other than areas.
+        """Return the column sets that the model of the whole, without areas, connects. Columns are numbered without the
+        columns of areas.
         """
         plain = self._apart(layout)
         projected = (tuple(plain.index(column) for column in columns if column in plain) for columns in self.structure(layout))
@@ -190,7 +194,8 @@ class NestedGenerator(MarginalsGenerator):
         return NestedModel(layout=layout, others=others, whole=whole, levels=levels, n=measured.n)
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the sets of columns that the model connects, and the columns on which areas depend.
+        """Return the sets of columns whose association the model may contain, and from which columns each column of areas
+        is drawn.
 
         Areas are drawn after the other columns. The area of a row depends on the area of the level above, and on the columns in
         tables of its level and of the levels below.
@@ -204,7 +209,9 @@ class NestedGenerator(MarginalsGenerator):
         return replace(ties, drawn_after=tuple(reversed(drawn_after)))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
-        """Return the noise of each table. The model matches tables of areas without a prior."""
+        """Return the noise of each measured table. The model uses the prior only for tables without areas, so it has no
+        influence on the other tables.
+        """
         noises = super().count_noise(layout, charge)
         return {table: replace(noise, prior=0.0) if self.level_of(table, layout) else noise for table, noise in noises.items()}
 
@@ -291,7 +298,9 @@ class NestedPure(NestedGenerator):
 
 
 def _by_area(table: NoisyMarginal, area: int | None, plausibility: Plausibility) -> AreaTable:
-    """Return a measured table with the axis of areas first. For a table without areas, this axis has length 1."""
+    """Return a measured table in a form in which the first axis is the areas. A table without areas is treated as having
+    one area.
+    """
     is_empty = plausibility.structural_zeros(table.columns)
     values, variance = np.where(is_empty, 0.0, table.values), np.where(is_empty, 0.0, table.variance())
     if area is None:
@@ -302,8 +311,8 @@ def _by_area(table: NoisyMarginal, area: int | None, plausibility: Plausibility)
 
 
 def _marginal(table: AreaTable, plain: Columns, like: NoisyMarginal) -> NoisyMarginal:
-    """Return a table over all areas as a `NoisyMarginal`. For a cell that is known to be empty, the noise of a measured cell is
-    stated.
+    """Return a table with one area, the whole, as a `NoisyMarginal`. If a cell is known to be empty and has no noise, the
+    noise of a measured cell is stated for it.
     """
     cells = np.where(table.variance[0] > 0, table.variance[0] / like.noise.variance_above, 1.0)
     columns = tuple(plain.index(column) for column in table.columns)

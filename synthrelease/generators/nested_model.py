@@ -47,7 +47,7 @@ class AreaTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
-    """The areas of one level, with their tables.
+    """The areas of one level, such as all municipalities, with their tables and the larger area that contains each of them.
 
     Attributes
     ----------
@@ -62,7 +62,8 @@ class Level:
 
 
 def homes(areas: Sequence[int], plausibility: Plausibility) -> list[np.ndarray]:
-    """For each level, return the area of the level above that contains each area. The largest areas come first.
+    """Return for each level, from the largest areas to the smallest, which larger area contains each of its areas, such as
+    the region of each municipality.
 
     Parameters
     ----------
@@ -88,7 +89,9 @@ def homes(areas: Sequence[int], plausibility: Plausibility) -> list[np.ndarray]:
 
 
 def combined(tables: Iterable[AreaTable]) -> tuple[AreaTable, ...]:
-    """Return one table for each set of columns. Estimates of the same count are averaged by precision."""
+    """Combine tables of the same areas: if several have the same columns, replace them by their mean, weighted by
+    precision.
+    """
     by_columns: dict[Columns, list[AreaTable]] = {}
     for table in tables:
         by_columns.setdefault(table.columns, []).append(table)
@@ -106,7 +109,9 @@ def _weighed(tables: Sequence[AreaTable]) -> AreaTable:
 
 
 def lifted(table: AreaTable, home: np.ndarray, areas: int) -> AreaTable:
-    """Return the table of the larger `areas`. Each count is the sum of the counts of the smaller areas in the larger area."""
+    """Add up a table of small areas to a table of the larger areas that contain them. `home` has the larger area of each
+    small area, and `areas` is the number of larger areas.
+    """
     values, variance = (np.zeros((areas, *table.values.shape[1:])) for _ in range(2))
     np.add.at(values, home, table.values)
     np.add.at(variance, home, table.variance)
@@ -114,8 +119,8 @@ def lifted(table: AreaTable, home: np.ndarray, areas: int) -> AreaTable:
 
 
 def placed(values: np.ndarray, variance: np.ndarray, sums: np.ndarray) -> np.ndarray:
-    """Return the (areas, cells) counts nearest to `values`, in units of their noise, that add up to the (cells,) `sums` over
-    the areas.
+    """Return the (areas, cells) counts nearest to `values`, in units of their noise, whose sums over the areas are the
+    (cells,) `sums`.
 
     A cell that is known to be empty in every area does not change.
     """
@@ -127,8 +132,8 @@ def placed(values: np.ndarray, variance: np.ndarray, sums: np.ndarray) -> np.nda
 def levels_of(
     areas: Sequence[int], tables: Mapping[int, Sequence[AreaTable]], plausibility: Plausibility
 ) -> tuple[tuple[Level, ...], tuple[AreaTable, ...]]:
-    """Return the levels and the tables of the sums over all areas. The largest areas come first, and each level is combined
-    with the levels below.
+    """Return all levels of areas, the largest areas first, and the tables of the whole. Each table of larger areas is
+    averaged with the sums of the tables of smaller areas.
 
     Parameters
     ----------
@@ -151,7 +156,7 @@ _NEAR = 0.05  # Raking ends when no count of a table differs from its target by 
 
 @dataclass(frozen=True, kw_only=True)
 class WantedCounts:
-    """A target table for the smaller areas in one larger area.
+    """The counts of one table that each smaller area within a larger area should get.
 
     Attributes
     ----------
@@ -171,8 +176,8 @@ def allotted(
     scale: float,
     generator: np.random.Generator,
 ) -> np.ndarray:
-    """Allot the rows of a larger area to its smaller areas. Return (areas, combinations) whole numbers of rows, which add up to
-    `counts` over the areas.
+    """Divide the rows of a larger area among its smaller areas. Return (areas, combinations) whole numbers of rows, which
+    add up to `counts` over the areas. A combination is a combination of bins of the other columns.
 
     Parameters
     ----------
@@ -192,8 +197,8 @@ def allotted(
 def agreed(
     tables: Sequence[AreaTable], bins: Sequence[np.ndarray], sizes: Sequence[int], counts: np.ndarray, scale: float
 ) -> list[WantedCounts]:
-    """Return the target tables for raking. The target tables are non-negative and approximately consistent, and they add up to
-    the rows of the larger area.
+    """Return the tables that the smaller areas of a larger area should get. They are the noisy tables, changed to be
+    non-negative, approximately consistent, and equal in total to the rows of the larger area.
 
     A table is omitted if another table has all its columns, because the other table then contains its information.
     """
@@ -223,8 +228,9 @@ def agreed(
 
 @dataclass
 class _WantedTable:
-    """A table of areas while it is made consistent with the other tables. The axis of areas comes first, then an axis for each
-    column."""
+    """A table of areas while it is changed to agree with the other tables. The axis of areas comes first, then an axis for
+    each column.
+    """
 
     columns: Columns
     values: np.ndarray
@@ -232,15 +238,19 @@ class _WantedTable:
     precision: float
 
     def margin(self, columns: Columns) -> np.ndarray:
-        """Return the margin on the areas and these columns."""
+        """Return the marginal counts of the table on the areas and these columns."""
         return np.asarray(self.values.sum(axis=self._others(columns)))
 
     def cells(self, columns: Columns) -> np.ndarray:
-        """For each cell of the margin, return the number of its cells that may have rows."""
+        """For each cell of the marginal table on the areas and these columns, return how many cells of the table belong to
+        it and may have rows.
+        """
         return np.asarray(self.free.sum(axis=self._others(columns)))
 
     def move(self, columns: Columns, by: np.ndarray) -> None:
-        """Change each cell of the margin by the amount in `by`, divided equally among its cells that may have rows."""
+        """Change the marginal counts on the areas and these columns by the amounts in `by`. Each change is divided equally
+        among the cells that belong to the marginal cell and may have rows.
+        """
         self.values = self.values + np.where(self.free, np.expand_dims(by, self._others(columns)), 0.0)
 
     def _others(self, columns: Columns) -> tuple[int, ...]:
@@ -248,8 +258,8 @@ class _WantedTable:
 
 
 def _agree(tables: Sequence[_WantedTable]) -> None:
-    """For every set of columns that several tables share, replace the margins of these tables by their mean, weighted by
-    precision. Small sets of columns come first.
+    """Make tables agree on the columns that several of them contain: replace their marginal counts on these columns by the
+    mean, weighted by precision. Small sets of columns come first.
 
     See Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4. A table has the same weight in all areas, so that sums over
     areas do not change.
@@ -267,8 +277,8 @@ def _agree(tables: Sequence[_WantedTable]) -> None:
 
 
 def raked(aims: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
-    """Return the (areas, combinations) expected rows: equal proportions in all areas, raked to the target tables and the
-    counts.
+    """Return the (areas, combinations) expected numbers of rows of each combination of bins in each area. They start from
+    equal proportions in all areas, and are raked to the target tables and the counts.
 
     The counts are met exactly (up to rounding), and the tables as closely as possible.
     """
@@ -294,8 +304,8 @@ def raked(aims: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
 
 
 def _with_counts(rows: np.ndarray, counts: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Scale the rows to the count of every combination. If a combination has no rows in any area, its count is divided in
-    proportion to `shares`.
+    """Scale the expected rows so that every combination has its count over all areas. If a combination has no rows in any
+    area, its count is divided in proportion to `shares`.
     """
     reached = rows.sum(axis=0)
     scaled = rows * np.divide(counts, reached, out=np.zeros(len(counts)), where=reached > 0)
@@ -342,7 +352,8 @@ _ROWS_AT_ONCE = 2**20
 
 @dataclass(frozen=True, kw_only=True)
 class NestedModel:
-    """A model of the columns other than areas, and the tables of areas on each level.
+    """A model of the whole, without areas, together with tables by which the rows are divided among larger and then smaller
+    areas.
 
     Attributes
     ----------
@@ -382,8 +393,8 @@ class NestedModel:
         scale: float,
         generator: np.random.Generator,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Allot the rows of all cells to the areas of one level. For every new cell, return its original cell, its area and its
-        number of rows.
+        """Divide the rows of all cells among the areas of one level. For every new cell, return the cell that it comes
+        from, its area and its number of rows.
 
         Parameters
         ----------
@@ -421,7 +432,7 @@ class NestedModel:
 
 
 def _of(table: AreaTable, areas: np.ndarray, core: Sequence[int]) -> AreaTable:
-    """Return the table restricted to some areas, with its columns as positions in `core`."""
+    """Return the part of a table that belongs to some areas. Its columns are renumbered as positions in `core`."""
     columns = tuple(core.index(column) for column in table.columns)
     return AreaTable(columns=columns, values=table.values[areas], variance=table.variance[areas])
 

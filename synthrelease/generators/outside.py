@@ -45,7 +45,7 @@ class NoisyTables:
 
     @property
     def left(self) -> Fraction:
-        """Return the remaining share of the budget, from 1 down to 0."""
+        """Return which share of the fit's budget is not yet spent, from 1 down to 0."""
         return self._tables.left / self._budget
 
     def table(self, columns: Sequence[int], share: Fraction) -> np.ndarray:
@@ -63,7 +63,7 @@ class NoisyTables:
         return self._tables.table(self._checked(columns), self._part(share))
 
     def total(self, columns: Sequence[int], scores: np.ndarray, share: Fraction) -> int:
-        """Return the noisy sum of a score over all rows.
+        """Return the noisy sum over all rows of a score, such as 0, 1 or 2 for each cell of a table of some columns.
 
         Parameters
         ----------
@@ -104,8 +104,8 @@ class OutsideGenerator(Generator):
     """Names of methods and attributes that determine noise and charge. No subclass may define one of them."""
 
     def build(self, ask: NoisyTables, background: Background) -> Model:
-        """Request noisy tables from `ask`, and return a model. Its method `sample(n, generator)` must return exactly n rows, as
-        `Counts` over `ask.layout`.
+        """Ask for noisy tables (`ask`), and return a model that is fitted to them. The model's method `sample(n,
+        generator)` must return exactly n rows, as `Counts` over `ask.layout`.
         """
         raise NotImplementedError
 
@@ -133,7 +133,9 @@ class OutsideGenerator(Generator):
 
 @dataclass(frozen=True, kw_only=True)
 class _Checked:
-    """A model of another package. Before its rows are used, their layout and their number are checked."""
+    """A model that a generator of another package returned. When it draws rows, the layout and the number of the rows are
+    checked.
+    """
 
     model: Model
     layout: Layout

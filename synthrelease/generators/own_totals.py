@@ -11,7 +11,8 @@ from synthrelease.data.schema import STEPS
 
 
 def own_total(rows: Counts, columns: Sequence[int], factors: Sequence[np.ndarray], ends: tuple[float, float]) -> int:
-    """Return the exact sum over rows of a product of factors, in whole steps from 0 to STEPS per row.
+    """Return the exact sum over rows of a product of exact values or scores, such as hours times wage. The product of each
+    row is rounded to whole steps from 0 to STEPS.
 
     The steps of a row are a function of the row alone: a product of numbers in a fixed order, rounded and limited to the range
     from 0 to STEPS.
@@ -31,6 +32,8 @@ def own_total(rows: Counts, columns: Sequence[int], factors: Sequence[np.ndarray
 
 
 def in_steps(products: np.ndarray, ends: tuple[float, float]) -> np.ndarray:
-    """Return products of exact values as steps from 0 to STEPS between `ends`, as floats."""
+    """Express products of exact values in steps: 0 is the smallest possible product, STEPS the largest (`ends`). The
+    results are floats.
+    """
     low, high = ends
     return np.clip((products - low) / (high - low) * STEPS, 0, STEPS)

@@ -34,7 +34,7 @@ TEACHER_CHUNK = 2**17
 
 
 class Pairs:
-    """The tables of all pairs of columns of a layout, including each column with itself, stored one after the other.
+    """All pairs of columns, including each column with itself; their tables are stored one after the other in one array.
 
     Attributes
     ----------
@@ -52,15 +52,15 @@ class Pairs:
         return len(self.columns)
 
     def places(self, bins: list[np.ndarray]) -> np.ndarray:
-        """Return the (pairs, rows) index of the cell of each pair of bins of each row, from the (rows,) bins of every
-        column.
+        """For each pair of columns and each row, return the index of the row's cell in the stored tables of all pairs,
+        (pairs, rows). `bins` has the (rows,) bins of every column.
         """
         cells = [start + bins[a] * self._sizes[b] + bins[b] for start, (a, b) in zip(self._starts, self.columns, strict=False)]
         return np.stack(cells)
 
     def surplus(self, tables: np.ndarray) -> np.ndarray:
-        """Return the (tables, cells) surplus of each pair of bins: the number of rows with this pair minus the number expected
-        under independence. For a column with itself, return the number of rows in each bin.
+        """Return, for each pair of bins, how many more rows have it than would be expected if the columns were independent,
+        as an array (tables, cells). For a column with itself, return the number of rows in each bin.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class Pairs:
 
 
 class Teachers:
-    """Teachers that count their rows by pairs of bins, and vote on rows.
+    """Teachers: parts of the rows. Each part counts its rows by pairs of bins, and votes on whether other rows look real.
 
     Attributes
     ----------
@@ -103,8 +103,8 @@ class Teachers:
         return teachers
 
     def teach(self, owners: np.ndarray, bins: list[np.ndarray]) -> None:
-        """Add rows, given by their (rows,) bins in each column, to the teachers `owners`. Counts are exact below 2^24 rows per
-        teacher.
+        """Add each row to the counts of its teacher. `owners` has the teacher of each row, `bins` its (rows,) bins in each
+        column. Counts are exact below 2^24 rows per teacher.
         """
         flat = self.tables.reshape(-1)
         for places in self.pairs.places(bins):
@@ -132,8 +132,8 @@ class Teachers:
 
 
 class NoisyVotes(Budgeted):
-    """Give noisy frequencies and noisy votes, within a budget rho. The votes come from teachers with the rows of a private
-    table.
+    """Give noisy frequencies of bins and noisy votes on generated rows, within a budget rho. The voters are teachers, each
+    with its own part of the private rows.
 
     Privacy
     -------
@@ -163,7 +163,7 @@ class NoisyVotes(Budgeted):
 def dealt_out(
     counts: Counts, budget: Fraction, entropy: SystemEntropy, first: Fraction, pairs: Pairs, teachers: int
 ) -> NoisyVotes:
-    """Wrap private counts in `NoisyVotes`. The charge covers all answers, and nothing else leaves the wrapper."""
+    """Return an object that assigns the private rows to teachers and gives only noisy answers, within `budget`."""
     return NoisyVotes(counts, budget, entropy, first, pairs, teachers)
 
 

@@ -41,8 +41,8 @@ _ORDERS_PER_SET = 4  # Number of column orders that are tried per wanted set. Di
 
 
 def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int, limit: int) -> list[tuple[int, ...]]:
-    """Return all maximal parent sets if there are at most `limit`. Otherwise, return at most `limit` sets that a public rule
-    chooses.
+    """Return the parent sets that compete to become the parents of a column: all maximal sets, or at most `limit` of them,
+    chosen by a public rule.
 
     The rule uses a fixed sequence of orders of all columns. For each order, a set is built: placed columns that fit are added
     in this order. Such a set cannot be extended, so it is maximal, and every maximal set results from some order. The orders
@@ -77,7 +77,8 @@ def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, mo
 
 
 def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int) -> Iterator[tuple[int, ...]]:
-    """Yield each maximal set once, of at most `most` placed columns with at most `bound` joint cells.
+    """Yield every largest possible parent set: at most `most` of the placed columns, with at most `bound` cells in their
+    joint table, to which no column can be added.
 
     If no column fits, the empty set is yielded, so that every column has a choice. The search decides for each column, from the
     smallest column to the largest, whether the set contains it. The first omitted column is the smallest column outside the
@@ -90,8 +91,8 @@ def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most
     n, most = len(columns), max(most, 0)
 
     def extended(taken: tuple[int, ...], start: int, room: int, left_out: float) -> Iterator[tuple[int, ...]]:
-        """Yield the maximal sets that begin with `taken`. The cells may grow by a factor of `room`, and `left_out` is the
-        size of the smallest omitted column.
+        """Yield the maximal sets that contain `taken` and otherwise only columns from the position `start` on. Their number
+        of cells may grow by a factor of `room`; `left_out` is the number of bins of the smallest omitted column.
         """
         if len(taken) == most or room < min(left_out, spans[start] if start < n else math.inf):
             yield tuple(sorted(taken))
@@ -107,7 +108,9 @@ def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most
 
 
 def _filled(sizes: Sequence[int], order: Sequence[int], room: int, most: int) -> tuple[int, ...]:
-    """Return the set of columns that results from taking columns in this order while they fit."""
+    """Return the set of at most `most` columns that is filled greedily: each column of `order` is taken if the joint table
+    still has at most `room` cells.
+    """
     taken: list[int] = []
     for column in order:
         if len(taken) == most:
@@ -233,7 +236,8 @@ class PrivBayes(Generator):
         return BayesianNetwork.peak_cells(layout)
 
     def _parent_sets(self, n: int, layout: Layout, epsilon_tables: Fraction) -> ParentSets:
-        """Return the function that determines the possible parent sets of a column, given the columns already placed.
+        """Return a function that lists the parent sets that a column may get, given the columns that are already in the
+        network.
 
         The possible sets are all maximal sets. If there are more of them than the column's share of `MOST_PAIRS`, the rule of
         `competing_sets` selects among them.

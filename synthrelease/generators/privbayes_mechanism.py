@@ -42,8 +42,8 @@ def measured(
 
 
 def dependence_score(joint: np.ndarray, n: int) -> int:
-    """Return the dependence of the last axis on the other axes, as an exact integer: sum |n c(x,p) - c(x) c(p)| = 2 n^2 R(X,
-    P).
+    """Return how strongly a column depends on its parents, as an exact integer: sum |n c(x,p) - c(x) c(p)| = 2 n^2 R(X, P),
+    where c are counts. It is 0 if they are independent.
 
     R(X, P) = 1/2 sum |Pr[x,p] - Pr[x] Pr[p]| is the score of PrivBayes (Zhang et al. 2014, Section 4.3).
 
@@ -59,8 +59,8 @@ def dependence_score(joint: np.ndarray, n: int) -> int:
 
 
 def _sum_of_large(table: np.ndarray, n: int, parents: np.ndarray, column: np.ndarray) -> int:
-    """Return the sum of `dependence_score` exactly, for up to 2^40 rows, if its terms exceed 64 bits. Each term is split into
-    high 2^64 + low.
+    """Return exactly, for up to 2^40 rows, the sum of absolute values in `dependence_score`, even if its terms exceed 64
+    bits. Each term is split into high 2^64 + low.
 
     The low part is the term modulo 2^64, in [-2^63, 2^63). The remainder divided by 2^64 is a whole number, which doubles
     approximate with an error of at most (2^81 2^-52 + 2^63 2^-52) / 2^64 < 2^-34.

@@ -46,7 +46,7 @@ class Projection(SpecTable):
 
     @property
     def sentence(self) -> str:
-        """Return the sentence on the card that describes how the projection changes rows."""
+        """Return a sentence for the readers of a release that describes how the projection changes rows."""
         raise NotImplementedError
 
     @property
@@ -56,14 +56,14 @@ class Projection(SpecTable):
 
     @property
     def asked_count(self) -> int:
-        """Return the smallest number of times that each row occurs in a projected table. For a projection that checks
-        combinations of few columns, it is the smallest number of times that each combination occurs.
+        """Return the minimum count that the settings demand: each row, or each combination of few columns, occurs at least
+        this often in a projected table.
         """
         raise NotImplementedError
 
     @property
     def promised_count(self) -> int:
-        """Return the smallest number of times that each whole row of a projected table occurs."""
+        """Return the guaranteed minimum count of whole rows: every row of a projected table occurs at least this often."""
         raise NotImplementedError
 
     def project(self, table: Counts, generator: np.random.Generator) -> Counts:
@@ -84,8 +84,8 @@ MOST_CHOICES = 5_000
 
 
 class FrequentCombinations(Projection):
-    """Changes the table so that every combination of bins of any `columns` columns occurs at least `minimum_count` times, or
-    not at all.
+    """Changes the table so that every combination of bins of any `columns` columns occurs at least `minimum_count` times,
+    or not at all.
 
     Attributes
     ----------
@@ -243,7 +243,8 @@ class MinimumCount(Projection):
 
 
 def nested(counts: np.ndarray, minimum_count: int, generator: np.random.Generator) -> np.ndarray:
-    """Return the indices of the rare rows to keep (Hod & Canetti 2024, Algorithm 4, the projection of the release of 2014).
+    """Choose which rare rows, with counts below m = `minimum_count`, are kept, and return their indices (Hod & Canetti
+    2024, Algorithm 4, the projection of the release of 2014). A row of count k is kept with probability about k / m.
 
     R_0 is empty. For k = 1 to m - 1, add the rows that occur k times to R_(k-1). Then draw a share of k / (k + 1) of all these
     rows without replacement; their number is rounded down. The drawn rows are R_k. The rows in R_(m-1) are kept. So a row of
@@ -262,8 +263,8 @@ def nested(counts: np.ndarray, minimum_count: int, generator: np.random.Generato
 
 
 def _filled_up(table: Counts, counts: np.ndarray, generator: np.random.Generator) -> Counts:
-    """Return the table with these counts. Missing rows are added one by one, as copies of kept rows that are chosen at
-    random.
+    """Set the rows to these counts, and fill the table up to its old number of rows: copies of rows that were kept are
+    added at random.
     """
     missing = table.total - int(counts.sum())
     if missing:

@@ -47,7 +47,7 @@ class Value:
 
 @dataclass(frozen=True, kw_only=True)
 class Indicator:
-    """The function of a row that returns 1 if the row satisfies a condition, otherwise 0."""
+    """A condition as a function of a row: 1 if the row satisfies it, otherwise 0."""
 
     text: str
     rule: Rule
@@ -68,20 +68,22 @@ class Rows:
 
     @property
     def every(self) -> bool:
-        """Return whether all rows are used."""
+        """Return whether the question uses all rows: it has no condition, and no column whose missing values exclude rows."""
         return self.rule is None and not self.valued
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowFunction:
-    """The function of a row that returns a product of at most two factors if the row is used, otherwise 0."""
+    """A function that is summed over all rows: the product of at most two factors, or 0 if the question does not use the
+    row.
+    """
 
     factors: tuple[Factor, ...]
     rows: Rows
 
     @property
     def key(self) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
-        """Return a key that is equal for equal functions, so that a sum that several questions need is measured once."""
+        """Return a key that is equal for equal functions of a row. A sum that several questions need is thus measured once."""
         return tuple(factor.text for factor in self.factors), self.rows.text, self.rows.valued
 
     @property
@@ -94,8 +96,8 @@ class RowFunction:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupMeans:
-    """The means of a value in groups. The groups are the released bins of a column, or the rows that satisfy each of two
-    conditions.
+    """A question about the mean of a value in groups. The groups are the released bins of a column, or the rows that
+    satisfy one or the other of two conditions.
     """
 
     value: Value
@@ -106,7 +108,8 @@ class GroupMeans:
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyModels:
-    """The public noisy measurements, in the order of the blocks of sums and of the means of groups.
+    """The noisy numbers from which the questions of [[models]] are answered: sums over rows, and for means of groups three
+    shares for each group.
 
     Attributes
     ----------

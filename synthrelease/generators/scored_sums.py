@@ -43,8 +43,8 @@ _EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreFactor:
-    """The scores of the bins of one column: a score for each bin, or two limits between which scores are evenly spaced
-    (`spread`).
+    """Scores for the bins of one column in a measured sum: a score for each bin, or two limits between which the scores of
+    the bins are evenly spaced (`spread`).
     """
 
     column: str
@@ -65,7 +65,8 @@ class ScoreFactor:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredSum:
-    """A sum over all rows. Each row adds a product of factors: the scores of its bins, or its exact values.
+    """A measured sum over all rows, such as "age[18 25 40]:weight(0..200)". Each row adds a product of factors: the scores
+    of its bins, or its exact values.
 
     Attributes
     ----------
@@ -97,7 +98,7 @@ class ScoredSum:
 
     @property
     def own_values_of(self) -> tuple[str, ...]:
-        """Return the columns whose exact values the sum uses."""
+        """Return the columns that the sum uses with their exact values, such as income in "income(0..9000)"."""
         return tuple(factor.column for factor in self.factors if isinstance(factor, OwnValue))
 
     def columns(self, layout: Layout) -> tuple[int, ...]:
@@ -119,8 +120,8 @@ class ScoredSum:
         return in_steps(_product(of_bins), self.ends)
 
     def own_steps(self, transformation: Transformation) -> list[np.ndarray]:
-        """Return, for each column of the sum in the order of the layout, the (n_atoms,) factor of a row with that atomic
-        bin.
+        """Return, for each column of the sum, in the order of the layout, its factor in the product for each atomic
+        (finest) bin (n_atoms,).
         """
         layout, factors = transformation.layout, []
         for factor in self._in_order(layout):
@@ -143,7 +144,7 @@ class ScoredSum:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """Return the smallest and the largest product that a row can have."""
+        """Return the smallest and the largest product of factors that a row can have, after clipping."""
         low, high = 1.0, 1.0
         for factor in self.factors:
             scores = factor.ends if isinstance(factor, OwnValue) else [float(score) for score in factor.scores]
@@ -184,8 +185,8 @@ class ScoredSum:
 
 @dataclass(frozen=True, kw_only=True)
 class SumGroup:
-    """A group of sums that share one noise vector (theory 9.18, one noise for many numbers), or a single sum. Its weight
-    determines its share of the budget.
+    """A single sum, or several sums that share one noise vector (theory 9.18, one noise for many numbers) and so cost less.
+    The weight determines the group's share of the budget.
 
     Attributes
     ----------
@@ -245,12 +246,14 @@ def read_sums(text: str) -> tuple[SumGroup, ...]:
 
 
 def terms_of(formula: str) -> list[str]:
-    """Split a formula at the + signs outside of braces, and return the terms."""
+    """Split a formula for sums into its terms. A + sign inside braces, as in "{age[0 1] + income(0..9000)}", does not
+    separate terms.
+    """
     return _PLUS.split(formula)
 
 
 def merged_scores(scores: np.ndarray, columns: Sequence[int], sizes: Sequence[int], maps: Sequence[np.ndarray]) -> np.ndarray:
-    """Return scores on coarser bins. A coarser bin gets the mean score of the bins that are merged."""
+    """Return the scores of cells after bins are merged. A merged bin gets the mean score of the bins that it contains."""
     for axis, column in enumerate(columns):
         added = with_merged_bins(scores.astype(float), axis, maps[column], sizes[column])
         number = np.bincount(maps[column], minlength=sizes[column])
@@ -259,7 +262,9 @@ def merged_scores(scores: np.ndarray, columns: Sequence[int], sizes: Sequence[in
 
 
 def own_values_of(text: str) -> set[str]:
-    """Return the columns whose exact values a formula names, even if the formula is otherwise invalid."""
+    """Return the columns that a formula for sums uses with their exact values, such as income in "income(0..9000)". The
+    rest of the formula may be invalid.
+    """
     return {match["column"] for match in _OWN.finditer(text)}
 
 

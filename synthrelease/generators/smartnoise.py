@@ -80,11 +80,13 @@ class LibraryGenerator(Generator):
             ) from error
 
     def charge(self, epsilon: Fraction) -> Charge:
-        """Return the charge of a fit. The library gets a quarter of the charge's rho (`replacing_one`)."""
+        """Return the charge of a fit with budget `epsilon`. The library gets a quarter of the charge's rho, because it
+        counts adding or removing a record, not replacing one (`replacing_one`).
+        """
         return replacing_one(self._by_library(epsilon))
 
     def rho_of_library(self, charge: Charge) -> Fraction:
-        """Return the rho for the library.
+        """Return the rho that the library may spend, given the charge for the whole fit.
 
         Privacy
         -------
@@ -104,7 +106,8 @@ class LibraryGenerator(Generator):
 
 
 def network_of(learned: LearnedField, layout: Layout, plausibility: Plausibility) -> BayesianNetwork:
-    """Return the library's fitted model as a network from which rows are drawn. This is post-processing.
+    """Convert the Markov random field that the library fitted into a Bayesian network, from which rows are drawn. This is
+    post-processing.
 
     Rules on columns that share a clique of its junction tree are exact zeros.
 

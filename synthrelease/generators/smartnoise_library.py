@@ -18,7 +18,7 @@ from synthrelease.data.layout import Columns, Layout
 
 @dataclass(frozen=True)
 class LearnedField:
-    """A Markov random field that the library has fitted.
+    """A Markov random field that the library fitted, with a function that undoes the library's merging of bins.
 
     Attributes
     ----------
@@ -36,7 +36,9 @@ def column_names(layout: Layout) -> list[str]:
 
 @contextlib.contextmanager
 def ours(module: ModuleType, **replaced: Any) -> Iterator[None]:
-    """Within this context, replace functions of a library module by the given functions, and suppress output and warnings."""
+    """Within this context, a module of the library uses the given functions instead of its own, for example for noise.
+    Output and warnings are suppressed.
+    """
     originals = {name: getattr(module, name) for name in replaced}
     try:
         for name, function in replaced.items():
@@ -55,8 +57,8 @@ def library_budget(rho: Fraction) -> float:
 
 
 def decompressed(values: np.ndarray, columns: Columns, supports: dict[int, np.ndarray]) -> np.ndarray:
-    """Undo MST's merging of bins with small noisy counts: divide the share of the last bin evenly among the bins that were
-    merged into it.
+    """Undo the merging of bins with small noisy counts, which MST puts together into one last bin: divide the share of this
+    bin evenly among them.
     """
     for axis, column in enumerate(columns):
         supported = supports[column]

@@ -94,8 +94,8 @@ def run_aim(
 
 
 def dataset(counts: Counts) -> Any:
-    """Return the rows as the library's data set, over the whole public domain. A table of one column gets a second column
-    with one bin.
+    """Return the rows in the form that the library expects (an `mbi.Dataset`), over the whole public domain. A table of one
+    column gets a second column with one bin.
     """
     import pandas as pd
     from mbi import Dataset, Domain
@@ -107,7 +107,7 @@ def dataset(counts: Counts) -> Any:
 
 
 class Randomness:
-    """Draw the noise and the choices for a library by `privacy.noise`, and add up their costs.
+    """The source of noise and of private choices for a library, which uses it instead of its own. It adds up their costs.
 
     The account does not depend on the library's own account. A draw that would exceed `rho` is refused.
 

@@ -25,8 +25,8 @@ class Configuration:
 
     @property
     def model_key(self) -> str:
-        """Return a key that identifies the model fitted to shared measurements: all parts of the configuration except the
-        projection.
+        """Return a key that is equal for configurations whose models, fitted to shared measurements, are equal. They differ
+        only in the projection.
         """
         described = self.describe()
         return json.dumps([described["transformation"], described["generator"]], sort_keys=True)
@@ -41,8 +41,8 @@ class Configuration:
 
 
 def join(column: Column, binnings: Sequence[Binning]) -> Binning:
-    """Return the coarsest common refinement of some binnings of a column. If one binning refines all others, the result is this
-    binning.
+    """Return the coarsest binning that refines each of these binnings of a column: every bin of each of them is a union of
+    its bins. If one binning refines all others, it is the result.
     """
     for binning in binnings:
         if all(binning.refines(other) for other in binnings):
@@ -59,7 +59,8 @@ def join(column: Column, binnings: Sequence[Binning]) -> Binning:
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigurationSpace:
-    """The space of all configurations: the product of transformations, generators and projections.
+    """All configurations that a release may try: every combination of binnings of the columns, a generator with its
+    settings, and a projection.
 
     Draws are uniform, independent and with replacement, from a distribution that is fixed beforehand. With other schemes, such
     as taking turns or avoiding rejected configurations, the selection theorem would not hold (theory 2.3, what rounds may use).
@@ -79,8 +80,8 @@ class ConfigurationSpace:
 
     @cached_property
     def common(self) -> Transformation:
-        """Return the coarsest common refinement of all transformations: every bin of every transformation is a union of its
-        bins. Shared measurements use these bins.
+        """Return the bins on which shared measurements are made: every bin of every configuration is a union of them. They
+        are as coarse as possible.
         """
         choices = [(column, self.binnings[column.name]) for column in self.schema.columns]
         joined = [join(column, [column.alternatives[name] for name in names]) for column, names in choices]

@@ -26,7 +26,8 @@ _BITS = 400
 
 @dataclass(frozen=True, kw_only=True)
 class Cap:
-    """The largest total cost of a scout and a release of the same rows, and the part of this cost that the scout gets.
+    """The largest total cost of a scout (a run that measures noisy tables with which a release is planned) and a release of
+    the same rows. It also states which part of this cost the scout gets.
 
     Attributes
     ----------
@@ -70,40 +71,43 @@ class Cap:
 
     @property
     def pure(self) -> bool:
-        """Return whether the scout and the release satisfy pure differential privacy, that is, whether delta is 0."""
+        """Return whether the scout and the release satisfy pure differential privacy, so that delta is 0."""
         return self.delta == 0
 
     @property
     def rare_delta(self) -> Fraction:
-        """Return the part of delta that covers strings that only one of two neighbouring files contains. It is (1 + e^epsilon)
-        times the upper bound `rare` on the probability that such a string is published.
+        """Return the part of delta that is reserved for strings that only one of two neighbouring files contains. It is (1
+        + e^epsilon) times the upper bound `rare` on the probability that such a string is published.
         """
         return tidy_up((1 + exp_up(self.epsilon)) * self.rare)
 
     @property
     def gaussian_delta(self) -> Fraction:
-        """Return the delta at which the sum of all Gaussian parts is converted to an epsilon."""
+        """Return the part of delta that is left for the Gaussian noise of the scout and the release. At this delta, the sum
+        of their rhos is converted to an epsilon.
+        """
         return self.delta - self.rare_delta
 
     @property
     def rho_left(self) -> Fraction:
-        """Return the largest sum of the rhos of the Gaussian parts of the release, rounded down."""
+        """Return how much rho the release may spend on Gaussian noise after the scout, rounded down."""
         return Fraction(0) if self.pure else rho_within(self.epsilon - self.tests, self.gaussian_delta) - self.rho
 
     @property
     def alone(self) -> Fraction:
-        """Return the epsilon of the scout by itself. For a pure cap, this is the epsilon that `tests` leaves. Otherwise it is
-        the epsilon to which the rho of the scout is converted, at the delta of all Gaussian parts.
+        """Return the epsilon of the scout without the release. For a pure cap, it is the total epsilon minus the part that
+        is reserved for the release. Otherwise the rho of the scout is converted, at the delta for all Gaussian noise.
         """
         return self.epsilon - self.tests if self.pure else epsilon_of(self.rho, self.gaussian_delta)
 
     @property
     def cost(self) -> Fraction:
-        """Return the budget that all tables of the scout share: an epsilon for a pure cap, a rho otherwise."""
+        """Return the budget that all tables of the scout share: an epsilon if the guarantee is pure, otherwise a rho."""
         return self.alone if self.pure else self.rho
 
     def deviation(self, cost: Fraction, moved: tuple[float, float] = (math.sqrt(2), 2)) -> float:
-        """Return the approximate standard deviation of the noise in numbers that are measured at this cost.
+        """Return the approximate standard deviation of the noise in a table, or in other numbers, on which this cost is
+        spent.
 
         Parameters
         ----------
@@ -128,7 +132,7 @@ class Cap:
 
 
 def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
-    """Return the charge of a scout and a release together, which is the cap.
+    """Return the charge of a scout and a release together. It is always the whole cap, the fixed largest cost of both.
 
     Raises
     ------
@@ -146,8 +150,8 @@ def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
 
 
 def capped(name: str, epsilon: Fraction, delta: Fraction, parts: tuple[Charge, ...]) -> Charge:
-    """Return the charge of several parts under a cap. The charge costs the whole cap, even if its parts cost less. Raises
-    BudgetError if the parts cost more.
+    """Return the charge of several parts that together may cost at most (`epsilon`, `delta`). The charge is this whole cap,
+    even if the parts cost less. Raises BudgetError if they cost more.
     """
     rho, tests = _spent([part for part in parts if part.name != UNKNOWN])
     left = delta - sum((part.delta for part in parts if part.name == UNKNOWN), Fraction(0))
@@ -174,8 +178,8 @@ def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
 
 
 def text_threshold(rho: Fraction) -> tuple[int, Fraction]:
-    """Return the smallest noisy count at which a string is published, for a column whose strings no codebook lists. The
-    counts of the column cost `rho`.
+    """Return the smallest noisy count at which a string, such as a rare free-text answer, is published. It is for columns
+    whose possible strings are not listed in advance, and whose counts together cost `rho`.
 
     The second result is an upper bound on the probability that a string that only one row has reaches this threshold. The
     threshold is 7 standard deviations, rounded up, plus 2.

@@ -89,7 +89,8 @@ def rounded_down(value: Fraction) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class Charge:
-    """A node of the charge tree. A node states the cost of a mechanism, or of a composition of mechanisms.
+    """The privacy cost of a mechanism, or of several mechanisms together. The charges of a release form a tree, in which
+    each node states its cost and follows from its parts.
 
     Attributes
     ----------
@@ -123,7 +124,9 @@ class Charge:
 
     @property
     def price(self) -> tuple[Fraction, Fraction, RenyiCurve | None, bool]:
-        """Return epsilon, delta, curve and the flag `gaussian` of the node, but not its name or its parts."""
+        """Return everything that states the cost of this charge, without its name and its parts: epsilon, delta, curve and
+        the flag `gaussian`.
+        """
         return self.epsilon, self.delta, self.renyi, self.gaussian
 
     @property
@@ -132,8 +135,8 @@ class Charge:
         return self.renyi is None and self.delta == 0
 
     def curve(self) -> RenyiCurve:
-        """Return the Renyi curve of the charge. The curve of a pure epsilon is (epsilon^2 / 2)-zero-concentrated. In a sum,
-        each part is converted separately.
+        """Return the cost as a Renyi curve, a bound on the Renyi divergence of every order. A pure epsilon becomes
+        (epsilon^2 / 2)-zCDP. In a sum, each part is converted separately.
 
         Raises
         ------
@@ -152,7 +155,7 @@ class Charge:
 
     @property
     def explained(self) -> str:
-        """Return why the charge has this cost, in the short words that the plan and the desk show. release.json contains the
+        """Return a short explanation of why the charge has this cost, for the plan and the desk. release.json contains the
         longer text `because` instead.
         """
         if self.parts and all(part.because.startswith("K-norm mechanism") for part in self.parts):
@@ -183,14 +186,15 @@ def zero_concentrated(name: str, rho: Fraction, because: str) -> Charge:
 
 
 def gaussian(name: str, rho: Fraction, because: str) -> Charge:
-    """Return the charge of one mu-Gaussian mechanism, rho = mu^2 / 2, that reads private counts once. The mechanism is also
-    rho-zero-concentrated.
+    """Return the charge of one mechanism that reads private counts once and whose guarantee is that of a Gaussian mechanism
+    with mu = sqrt(2 rho). This guarantee is stronger than rho-zCDP, which it implies.
     """
     return replace(zero_concentrated(name, rho, f"Gaussian, {because}"), gaussian=True)
 
 
 def in_sequence(name: str, *parts: Charge, because: str = "sequential composition: the parts add up") -> Charge:
-    """Compose parts in sequence, adaptively: epsilons and deltas add up. If any part is a curve, all parts are added as curves.
+    """Return the charge of several mechanisms that run one after the other, where each may depend on earlier results.
+    Epsilons and deltas add up; if any cost is a Renyi curve, all costs are added as curves.
 
     Theory 1.1, sequential composition.
     """
@@ -202,7 +206,8 @@ def in_sequence(name: str, *parts: Charge, because: str = "sequential compositio
 
 
 def together(name: str, *parts: Charge) -> Charge:
-    """Return several pure charges as one pure mechanism, with the sum of their epsilons and the Renyi curve of this sum.
+    """Combine several pure charges into the charge of one pure mechanism. Its epsilon is their sum, and its Renyi curve is
+    computed from this sum.
 
     Theory 4.4, figures that share a noise.
 
@@ -242,12 +247,13 @@ def in_parallel(name: str, *parts: Charge, because: str = "each record is in one
 
 
 def _losses(parts: Sequence[Charge]) -> tuple[list[Fraction], list[Fraction]]:
-    """Return the epsilons and the deltas of charges."""
+    """Return two lists: the epsilons of the charges, and their deltas."""
     return [part.epsilon for part in parts], [part.delta for part in parts]
 
 
 def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
-    """Return the epsilon of a charge at this delta, rounded up. The charge is a curve, or a sum of curves and pure parts.
+    """Convert a charge to the epsilon that it has at this delta, rounded up. The charge is a Renyi curve, or a sum of Renyi
+    curves and pure parts.
 
     The pure parts with the largest epsilons are added directly, and the other pure parts count as curves. The number of
     parts that are added directly is chosen so that the total is smallest. If every curve is Gaussian, the conversion is
@@ -271,8 +277,8 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
 
 
 def summands(charge: Charge) -> tuple[Charge, ...]:
-    """Return the parts of a sum. A part that is itself a sum is replaced by its own parts. If the charge is not a sum, return
-    only this charge.
+    """Return the charges that a charge adds up, with sums inside of sums taken apart. If the charge is no sum, return only
+    this charge.
     """
     return tuple(summand for part in charge.parts for summand in summands(part)) if charge.rule == SUM else (charge,)
 
@@ -324,8 +330,8 @@ Way = Literal["whole", "counted", "stated", "exact"]
 
 @dataclass(frozen=True, kw_only=True)
 class RowsRule:
-    """The rule that determines the number m of rows that a release uses. N is the number of rows of the file, and K the number
-    of kept rows.
+    """The rule that determines how many rows a release uses: all rows of the file, a noisy count, a stated number, or the
+    exact count of the rows that the public rules keep.
 
     Attributes
     ----------
@@ -349,7 +355,8 @@ class RowsRule:
 
     @property
     def margin(self) -> int:
-        """Return the number that is subtracted from the noisy count: the smallest k >= 0 with Pr[noise > k] <= SHORTFALL.
+        """Return the safety margin that is subtracted from the noisy number of rows, so that the result rarely exceeds the
+        true number. It is the smallest k >= 0 with Pr[noise > k] <= SHORTFALL.
 
         Pr[noise > k] = a^(k+1) / (1 + a) for discrete Laplace noise, a = e^-epsilon.
         """
@@ -361,7 +368,9 @@ class RowsRule:
 
 
 def check_stated(rule: RowsRule, n_file: int) -> None:
-    """Raise InputError if a stated number of rows exceeds the number of rows in the file, which is public."""
+    """Raise InputError if the specification states more rows than the file has. The number of rows of the file is public
+    here.
+    """
     if rule.stated is not None and rule.stated > n_file:
         raise InputError(f"The file has {so_many(n_file, 'row')}, but [input] rows requires at least {rule.stated:,}.")
 
@@ -371,8 +380,8 @@ NOT_COVERED = "whether a record is complete, in range and plausible is not prote
 
 
 def invariants(way: str, n_file: int, n: int, persons: int | None = None) -> tuple[str, ...]:
-    """Return the facts that a release publishes exactly, as strings. These facts are equal for all neighbours (theory 10,
-    statement of the guarantee).
+    """Return sentences about what a release publishes exactly, such as the number of rows. The guarantee holds because
+    these facts are equal for all neighbours (theory 10, statement of the guarantee).
 
     Parameters
     ----------

@@ -34,7 +34,9 @@ _NORMAL_GUARD = 32
 
 
 def within(square: Fraction, bits: int) -> Between:
-    """Return bounds of 2^bits Pr[|N| < x] for a standard normal N, where x^2 = `square` is at least 0."""
+    """Return integer bounds on 2^bits times the probability that a standard normal variable lies between -x and x, where
+    x^2 = `square` is at least 0.
+    """
     if not square:
         return Between(0, 0)
     wide = bits + _NORMAL_GUARD
@@ -47,9 +49,7 @@ def within(square: Fraction, bits: int) -> Between:
 
 
 def below(point: Fraction, bits: int) -> Between:
-    """Return bounds of 2^bits Pr[N < point] for a standard normal N. The bounds follow from the probability outside [-|point|,
-    |point|].
-    """
+    """Return integer bounds on 2^bits times the probability that a standard normal variable is below `point`."""
     whole, inside = 1 << bits, within(point**2, bits)
     outside = complement(inside, whole)
     half = Between(outside.low >> 1, (outside.high >> 1) + 1)
@@ -57,7 +57,8 @@ def below(point: Fraction, bits: int) -> Between:
 
 
 def _series(square: Fraction, bits: int) -> Between:
-    """Return bounds of 2^bits (1 + x^2 / 3 + x^4 / (3 5) + ...).
+    """Return integer bounds on 2^bits times the series 1 + x^2 / 3 + x^4 / (3 5) + ..., where x^2 = `square`. The normal
+    distribution function is computed from it.
 
     As soon as the odd number by which a term is divided is at least 2 x^2, each term is at most half of the previous term. So
     all omitted terms add up to at most the last computed term.
@@ -124,7 +125,9 @@ class RenyiCurve:
         return self.rho * order + self.constant + self.log_mean / (order - 1)
 
     def text(self) -> str:
-        """Return the formula of the curve as a string, with coefficients rounded up. The letter a is the order."""
+        """Return the formula of the curve as a string, such as "0.5 a" for rho = 0.5. The letter a is the order;
+        coefficients are rounded up.
+        """
         terms = ((self.rho, " a"), (self.constant, ""), (self.log_mean, " / (a - 1)"))
         return " + ".join(f"{_millionths_up(factor)}{rest}" for factor, rest in terms if factor) or "0"
 
@@ -167,7 +170,9 @@ def curve_of_pure(epsilon: Fraction) -> RenyiCurve:
 
 
 def above(*curves: RenyiCurve) -> RenyiCurve:
-    """Return a curve that is an upper bound on several curves. Each of its coefficients is the largest among these curves."""
+    """Return one Renyi curve that is nowhere below any of several curves. Each of its coefficients is the largest among
+    these curves.
+    """
     return RenyiCurve(
         rho=max(curve.rho for curve in curves),
         constant=max(curve.constant for curve in curves),
@@ -176,8 +181,8 @@ def above(*curves: RenyiCurve) -> RenyiCurve:
 
 
 def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction) -> RenyiCurve:
-    """Return the curve of a selection that runs K independent rounds and publishes the best. K is hidden and has a truncated
-    negative binomial distribution.
+    """Return the Renyi curve of a selection that runs K independent rounds and publishes only the best. K is secret and has
+    a truncated negative binomial distribution.
 
     Papernot & Steinke (ICLR 2022), Theorem 2, with eta = shape > -1 and gamma = stop_probability in (0, 1): for every order
     a > 1 and every a2 >= 1
@@ -237,8 +242,8 @@ def exp_up(exponent: Fraction) -> Fraction:
 
 
 def least_wrong(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the smallest possible error rate, rounded down, of an attacker who guesses which of two equally likely
-    neighbouring files was used.
+    """Return a lower limit on the error rate of an attacker who guesses which of two neighbouring files was used. Both
+    files are equally likely beforehand.
 
     The error rate is (1 - delta) / (1 + e^epsilon): theory 1.4, two worlds.
     """
@@ -252,7 +257,9 @@ def log_up(value: Fraction) -> Fraction:
 
 
 def _orders(objective: Callable[[Fraction], Fraction]) -> list[Fraction]:
-    """Return candidate orders a = 1 + 2^t. Each further grid of t is finer, around the best order so far."""
+    """Return the orders a = 1 + 2^t of the Renyi divergence at which a bound is tried. A grid of t is refined several times
+    around the order with the smallest `objective`.
+    """
     centre, width, tried = Fraction(8), Fraction(32), []
     for _ in range(6):
         grid = [1 + _power_of_two(centre + width * Fraction(step, 16)) for step in range(-16, 17)]
@@ -300,8 +307,9 @@ _FARTHEST, _NEARLY_NOTHING = 64, Fraction(1, 2**2900)  # Pr[N < -64] is below e^
 
 @lru_cache(maxsize=1024)
 def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return the smallest epsilon, as a multiple of 1e-9, such that a Gaussian rho gives (epsilon, delta)-DP (theory 9.14,
-    exact Gaussian curve). For a rho above `LARGEST_RHO`, return the larger epsilon of its Renyi curve.
+    """Return the smallest epsilon, as a multiple of 1e-9, for which a Gaussian mechanism with this rho is (epsilon,
+    delta)-DP (theory 9.14, exact Gaussian curve). For a rho above `LARGEST_RHO`, return the larger epsilon of its Renyi
+    curve.
 
     Raises
     ------
@@ -358,7 +366,8 @@ def choice_epsilon(rho: Fraction) -> Fraction:
 
 
 def pure_epsilon_of(rho: Fraction) -> Fraction:
-    """Return the largest epsilon, rounded down, for which every pure mechanism has a Gaussian cost of at most rho.
+    """Return the largest epsilon, rounded down, such that any pure epsilon-DP mechanism may be charged at rho like a
+    Gaussian mechanism.
 
     The epsilon is ln(p / (1 - p)) with p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
     """
@@ -384,8 +393,8 @@ def root(value: Fraction, *, up: bool) -> Fraction:
 
 
 def _least(holds: Callable[[int], bool], guess: int) -> int:
-    """Return the smallest integer >= 0 from which a monotone condition holds. The search moves away from a guess in doubling
-    steps, and then bisects.
+    """Return the smallest integer >= 0 at which a condition holds that, once true, stays true for all larger integers. The
+    search begins at a guess.
     """
     low, high, width = -1, max(0, guess), 1
     if holds(high):

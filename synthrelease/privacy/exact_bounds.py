@@ -28,7 +28,8 @@ class Law(Protocol):
     """The distribution of a non-negative integer X."""
 
     def below(self, bits: int) -> Iterator[tuple[int, int]]:
-        """Yield bounds of 2^bits Pr[X < i] for i = 1, 2, ..., as long as Pr[X < i] is below 1.
+        """Yield integer bounds on 2^bits times the cumulative probabilities Pr[X < i] for i = 1, 2, ..., as long as these
+        are below 1.
 
         If X is unbounded, the method yields bounds for at least all i with Pr[X >= i] > 2^-bits. The last bounds also hold for
         all further i.
@@ -38,7 +39,8 @@ class Law(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Geometric:
-    """A geometric distribution: Pr[X = i] is proportional to exp(-rate i), for i = 0, 1, 2, ..., or for i below `end`.
+    """A geometric distribution, possibly cut off: Pr[X = i] is proportional to exp(-rate i), for i = 0, 1, 2, ..., or only
+    for i below `end`.
 
     Attributes
     ----------
@@ -50,7 +52,9 @@ class Geometric:
     end: int | None = None
 
     def below(self, bits: int) -> Iterator[tuple[int, int]]:
-        """Yield bounds of 2^bits Pr[X < i], where Pr[X < i] = (1 - r^i) / (1 - r^end) with r = exp(-rate)."""
+        """Yield integer bounds on 2^bits times the cumulative probabilities Pr[X < i] = (1 - r^i) / (1 - r^end), where r =
+        exp(-rate).
+        """
         wide = bits + _LAW_GUARD
         unit, (low, high) = 1 << wide, exponential(self.rate, wide)
         least, most = complement(exponential(self.rate * self.end, wide), unit) if self.end else (unit, unit)
@@ -75,8 +79,8 @@ class HalfGaussian:
     rate: Fraction
 
     def below(self, bits: int) -> Iterator[Between]:
-        """Yield bounds of 2^bits Pr[X < i] from the partial sums of the weights exp(-rate i^2). The ratio of each weight to the
-        previous weight is exp(-2 rate) times the ratio before it.
+        """Yield integer bounds on 2^bits times the cumulative probabilities Pr[X < i], from partial sums of the weights
+        exp(-rate i^2). Each weight follows from the two weights before it.
 
         The ratios decrease, so the omitted weights add up to at most the first omitted weight / (1 - the next ratio).
         """
@@ -118,5 +122,7 @@ def complement(bounds: Between, unit: int) -> Between:
 
 
 def quotient(part: Between, whole: Between, bits: int) -> Between:
-    """Return bounds of 2^bits part / whole. The upper bound is at most 2^bits, because the quotient is a probability."""
+    """Return integer bounds on 2^bits times a probability, which is the quotient of two numbers with known bounds. The
+    upper bound is at most 2^bits.
+    """
     return Between((part.low << bits) // whole.high, min(-((-part.high << bits) // whole.low), 1 << bits))

@@ -23,7 +23,9 @@ class NoisyFigure:
 
 
 class NoiseGrid(NamedTuple):
-    """The public grid of a statistic: its step, and the integer sensitivity of the statistic in steps (`laplace_figure`)."""
+    """The public grid on which a statistic is released with noise: the distance between grid points, and how many of these
+    steps the statistic changes at most if one record is replaced (its sensitivity).
+    """
 
     step: float
     steps: int
@@ -36,7 +38,8 @@ with weights up to 2^20, and of grids (theory 9.2, figure on a grid).
 
 
 def grid_bits(rows: int) -> int:
-    """Return the number of bits that determines the step of a grid: 12 up to 2^35 rows, decreasing to 7 at 2^40 rows.
+    """Return how fine the grid of a statistic is. A step is about sensitivity / 2^bits; the result is 12 bits up to 2^35
+    rows, and decreases to 7 at 2^40 rows.
 
     A step is at most sensitivity / 2^bits, and more than half of this number. A statistic of n rows ranges over at most n
     sensitivities, which are at most 2^48 steps, and rounding errors of doubles change the statistic by about n 2^-53
@@ -64,7 +67,8 @@ def noise_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
 
 
 def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
-    """Return the public grid of a statistic that shares one noise vector with other statistics.
+    """Return the public grid for a statistic that shares one noise vector with other statistics. On their grids, all of
+    them have the same sensitivity in steps.
 
     All such statistics have the same sensitivity in steps: one record changes each statistic by at most `shared_steps` steps.
     The step is the sensitivity / 2^bits, which is exact as a float, because only the exponent changes. The step need not be a
@@ -78,7 +82,9 @@ def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
 
 
 def shared_steps(rows: int = 1) -> int:
-    """Return the integer sensitivity, in steps, that is common to all statistics that share one noise vector."""
+    """Return by how many grid steps one record changes a statistic at most, if the statistic shares one noise vector with
+    others. The number is the same for all of them.
+    """
     return 2 ** grid_bits(rows) + 2
 
 
@@ -89,7 +95,9 @@ def grid_point(value: float, step: float) -> int:
 
 @lru_cache
 def figure_sd(grid: NoiseGrid, epsilon: Fraction) -> float:
-    """Return the standard deviation of the noise of `laplace_figure` on a grid, in the units of the statistic."""
+    """Return the standard deviation of the noise in a statistic that `laplace_figure` releases on this grid, in the units
+    of the statistic.
+    """
     return grid.step * laplace_sd(Fraction(grid.steps) / epsilon)
 
 
@@ -100,8 +108,8 @@ def laplace_sd(scale: Fraction) -> float:
 
 
 def gaussian_scale(variance: Fraction) -> float:
-    """Return the square root of a variance, rounded up. If the variance is squared sensitivity / (2 rho), the noise is
-    sqrt(2 rho)-Gaussian.
+    """Return the standard deviation of Gaussian noise with this variance, rounded up, so that the noise is never too weak.
+    With variance squared sensitivity / (2 rho), the guarantee is sqrt(2 rho)-Gaussian.
     """
     scale = math.sqrt(float(variance))
     while Fraction(scale) ** 2 < variance:
@@ -110,8 +118,8 @@ def gaussian_scale(variance: Fraction) -> float:
 
 
 def laplace_tail(*, sensitivity: float, epsilon: Fraction, probability: Fraction) -> float:
-    """Return an upper quantile of the noise of `laplace_figure`. The noise, including the rounding to the grid, exceeds it with
-    at most this probability.
+    """Return a limit that the noise in a statistic released by `laplace_figure` exceeds with at most this probability.
+    Rounding to the grid is included.
 
     The result is in the units of the statistic, on the grid of a table with one row. The quantile is exact for the discrete
     distribution: Pr[noise >= k steps] = a^k / (1 + a) with a = exp(-1/scale). One step is added, because rounding the statistic

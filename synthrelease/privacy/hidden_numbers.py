@@ -16,7 +16,7 @@ def coin(probability: Fraction) -> bool:
 
 
 def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
-    """Draw a number, exactly, from a distribution with finitely many values.
+    """Draw a number exactly from a distribution that is given as a list of (number, probability) pairs.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
 
 
 def truncated_negative_binomial(shape: Fraction, stop_probability: Fraction) -> int:
-    """Draw the hidden number of rounds K >= 1 of a selection (Papernot & Steinke 2022, Definition 1).
+    """Draw the secret number of rounds K >= 1 of a private selection, exactly, from a truncated negative binomial
+    distribution (Papernot & Steinke 2022, Definition 1).
 
     Parameters
     ----------

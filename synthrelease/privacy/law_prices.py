@@ -53,7 +53,8 @@ Atoms = tuple[tuple[int, Fraction], ...]
 
 @lru_cache(maxsize=64)
 def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
-    """Return an upper bound on the privacy cost of the selection. The bound exceeds the exact cost by less than 2e-7.
+    """Return an upper bound on the epsilon of a selection with a hidden number of rounds, whose distribution is `atoms`.
+    The bound exceeds the exact cost by less than 2e-7.
 
     Parameters
     ----------
@@ -74,7 +75,8 @@ def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
 
 
 def _log_ratio(low: np.ndarray, high: np.ndarray, atoms: Atoms, ratio: float, epsilon: Fraction) -> np.ndarray:
-    """Return (n,) upper bounds on the larger of the two log ratios, for odds between the (n,) arrays `low` and `high`.
+    """Return (n,) upper bounds on the privacy cost for odds of acceptance that lie between the (n,) arrays `low` and
+    `high`.
 
     If `low` equals `high`, the result is the larger log ratio itself.
     """
@@ -85,7 +87,9 @@ def _log_ratio(low: np.ndarray, high: np.ndarray, atoms: Atoms, ratio: float, ep
 
 
 def _logarithms(rejection: np.ndarray, atoms: Atoms) -> tuple[np.ndarray, np.ndarray]:
-    """Return ln f and ln g at the (n,) rejection probabilities x. The computation factors out x^k_0, because x may be tiny."""
+    """For each of the (n,) probabilities x that a round is rejected, return ln f and ln g, the logarithms of two power
+    series in x from which the cost follows. The smallest power of x is factored out, because x may be tiny.
+    """
     at, power = atoms[0][0], np.ones_like(rejection)
     whole, total = _power_and_sum(rejection, at)  # x^k_0 and h_k_0
     nothing, accepted = np.zeros_like(rejection), np.zeros_like(rejection)

@@ -201,7 +201,8 @@ ALL_ROWS = ChargedRun()
 
 @dataclass(frozen=True, kw_only=True)
 class Ledger:
-    """The ledger at `path`. Every operation opens the file, verifies the file completely, and closes the file again.
+    """The ledger in the file `path`, which records every privacy charge against a dataset. Every operation opens the file,
+    verifies it completely, and closes it again.
 
     Attributes
     ----------
@@ -316,8 +317,8 @@ class Ledger:
         return self._written(noted)
 
     def _written(self, with_entry: Callable[[Statement], Statement]) -> Statement:
-        """Add an entry to the ledger in one transaction. Return the new content of the ledger, once the entry is on the
-        disk. `with_entry` maps the old content to the new content.
+        """Add an entry to the ledger in one transaction. `with_entry` receives the old content of the ledger and returns
+        the new content, which is returned once it is on the disk.
         """
         with connected(self.path, writable=True) as database:
             database.execute("BEGIN IMMEDIATE")
@@ -329,7 +330,9 @@ class Ledger:
         return statement
 
     def _confirm(self, database: sqlite3.Connection, number: int) -> None:
-        """Move a committed charge from the write-ahead file into the ledger file, then update the head file."""
+        """Make a recorded charge durable: move it from SQLite's write-ahead file into the ledger file, then update the head
+        file.
+        """
         reason = "another process kept the ledger busy"
         try:
             if settle(database):
@@ -343,8 +346,8 @@ class Ledger:
         raise refusal(self.path, f"The charge could not be confirmed on the disk ({reason})", advice)
 
     def _accepted(self, statement: Statement, head: Head) -> Statement:
-        """Return the statement unchanged if it is about the expected dataset and contains the charges that the head file
-        and the logbook name. Otherwise raise LedgerError.
+        """Return the content of the ledger if it is trustworthy: it is about the expected dataset, and contains the charges
+        that the head file and the steward's logbook name. Otherwise raise LedgerError.
         """
         if self.dataset is not None and statement.dataset != self.dataset:
             problem = f"This is the ledger of {statement.dataset!r}, not of {self.dataset!r}"
@@ -360,8 +363,8 @@ class Ledger:
         return statement
 
     def _check_piece(self, statement: Statement, run: ChargedRun) -> None:
-        """Raise BudgetError if a release reads a piece of the register, but the ledger has no split, another split, or no piece
-        with this number.
+        """Raise BudgetError if a release reads one piece of a split register, but the ledger does not record this split or
+        has no piece with this number.
         """
         if run.piece is None and run.split is None:
             return
@@ -373,7 +376,9 @@ class Ledger:
             )
 
     def _check_domain(self, statement: Statement, domain: str | None) -> None:
-        """Raise BudgetError if an earlier release published its exact number of rows on another domain."""
+        """Raise BudgetError if an earlier release published its exact number of rows for another domain, that is, with
+        other columns, bounds or rules. The difference of the two numbers would be an exact count of people.
+        """
         if domain is None:
             return
         if statement.domain not in (None, domain):
@@ -404,8 +409,8 @@ class Ledger:
 
 
 def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
-    """Return the number of the ledger entry of the scout that a release follows. The scout's notes must equal `promised`
-    (the cap, and the column that identifies persons), and no release may have been charged after this scout.
+    """Find the ledger entry of the scout that a release follows, and return its number. The scout's notes must equal
+    `promised`, and no release may have followed this scout already.
 
     Raises BudgetError if there is no such entry, because costs add up only for the same neighbours (theory 1.5, domain).
     """
@@ -537,7 +542,7 @@ def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | Non
 
 
 def place_beside(out: str | Path) -> Path:
-    """Return the default path of the ledger for releases that are written into the folder `out`: `<out>.ledger`."""
+    """Return the path of the ledger for releases into the folder `out`, if none is named: `<out>.ledger`."""
     out = Path(out).absolute()
     return out.with_name(out.name + ".ledger")
 

@@ -68,7 +68,8 @@ _HORIZON = re.compile(r"years (-?[0-9]{1,4}) ([0-9,/]+) ([0-9/]+) ([1-9][0-9]{0,
 
 @dataclass(frozen=True, kw_only=True)
 class Notes:
-    """Public facts that an entry of a ledger records in addition to its charge.
+    """Public facts about a run that a ledger entry records besides the charge, such as the year of a release in a
+    multi-year plan.
 
     Attributes
     ----------
@@ -235,7 +236,7 @@ class Entry:
 
     @property
     def head(self) -> Head:
-        """Return the head of a ledger that ends with this entry."""
+        """Return the number and the hash of this entry, which identify a ledger that ends with it."""
         return Head(number=self.number, hash=self.hash)
 
     def row(self) -> Row:
@@ -245,8 +246,8 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """The content of a ledger: dataset, limits, and entries in order. `format` is the format number, which the first hash
-    covers.
+    """The verified content of a ledger: the dataset, its limits on epsilon and delta, and the entries in order. `format` is
+    the format number, which the first hash covers.
     """
 
     dataset: str
@@ -303,13 +304,13 @@ class Statement:
 
     @property
     def split(self) -> Split | None:
-        """Return the split of the register, or None if the register is not split."""
+        """Return how the register is split into pieces, or None if it is not split."""
         return _only(entry.notes.split for entry in self.entries)
 
     @property
     def domain(self) -> str | None:
-        """Return the domain on which releases published their number of rows exactly. Return None if no release published this
-        number.
+        """Return the digest of the domain (columns, bounds and rules) for which releases published their number of rows
+        exactly. Return None if no release did so.
         """
         return _only(entry.domain for entry in self.entries)
 
@@ -323,20 +324,22 @@ class Statement:
         return head.number <= len(self.entries) and self._hash(head.number) == head.hash
 
     def knows(self, beginning: str) -> bool:
-        """Return whether a hash of the ledger starts with these digits (at least 16 hexadecimal digits)."""
+        """Return whether one of the ledger's hashes starts with these digits (at least 16 hexadecimal digits), as copied
+        from the steward's logbook.
+        """
         hashes = (self._hash(number) for number in range(len(self.entries) + 1))
         return _BEGINNING.fullmatch(beginning) is not None and any(digest.startswith(beginning) for digest in hashes)
 
     def with_charge(self, **facts: Any) -> Statement:
-        """Return the content of the ledger with one more entry at its end. `facts` are the fields of `Entry` without `previous`
-        and `number`.
+        """Return the content of the ledger with one more entry at its end. `facts` are the fields of the entry; its number
+        and the hash before it are added.
         """
         entry = Entry(previous=self.head.hash, number=len(self.entries) + 1, **facts)
         return replace(self, entries=(*self.entries, entry))
 
     def logbook_line(self) -> str:
-        """Return the line that the steward writes into a logbook after each run: the sums, and the beginning of the last
-        hash.
+        """Return the line that the steward copies into a logbook after each run: how much is spent, and the beginning of
+        the last hash.
         """
         return (
             f"{self.dataset}: {so_many(len(self.entries), 'charge')}, "
@@ -352,8 +355,8 @@ class Statement:
 
 
 def domain_of(text: object) -> str | None:
-    """Return the domain in a stored string, or None if the string is empty. Raises ValueError if the string is neither empty
-    nor an SHA-256 digest.
+    """Return the domain digest that an entry stores, or None if the string is empty. A string that is neither empty nor an
+    SHA-256 digest raises ValueError.
     """
     if text == "":
         return None
@@ -390,7 +393,9 @@ def summed(statement: Statement) -> Statement:
 
 
 def line(name: str, text: str, longest: int) -> str:
-    """Return a string unchanged if it is one printable line. Raises BudgetError for any other string."""
+    """Check that a string, such as the purpose of a run, is one printable line of at most `longest` characters, and return
+    it. Raises BudgetError for any other string.
+    """
     if not (isinstance(text, str) and 0 < len(text) <= longest and text.isprintable() and text.strip() == text):
         raise BudgetError(
             f"{name} must be one line of 1 to {longest} printable characters, without a space at the start or end."
@@ -425,7 +430,9 @@ class LedgerError(BudgetError):
 
 
 def refusal(path: Path, problem: str, advice: str) -> LedgerError:
-    """Return the error for an unreliable ledger. `problem` and `advice` are sentences without a full stop at the end."""
+    """Make the error message for an unreliable ledger from two sentences without a full stop at the end: the problem, and
+    advice on what to do.
+    """
     return LedgerError(f"{path}: {problem}. No private data were read. {advice}.")
 
 
@@ -523,8 +530,8 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
 
 
 def check_free(path: Path) -> None:
-    """Raise OutputError if a new ledger at `path` would meet a ledger or the remains of one, or if the folder does not
-    exist. A head file without charges is allowed.
+    """Raise OutputError if no new ledger can be created at `path`: a ledger or the remains of one are there, or the folder
+    does not exist. A head file without charges is allowed.
     """
     if not os.path.isdir(path.parent):
         raise OutputError(f"Cannot create the ledger {path}, because the folder {path.parent} does not exist.")
@@ -592,7 +599,8 @@ def cause(error: Exception) -> str:
 
 @contextmanager
 def connected(path: Path, *, writable: bool) -> Iterator[sqlite3.Connection]:
-    """Connect to a ledger for one operation. An SQLite failure becomes a LedgerError, and an open transaction is rolled back.
+    """Open a connection to the ledger for one operation. If SQLite fails, an open transaction is rolled back and a
+    LedgerError is raised.
 
     Ledger files must not be opened in any other way: on POSIX systems, closing such a file would release SQLite's locks in this
     process.
@@ -677,8 +685,8 @@ def _is_odd(path: Path) -> bool:
 
 
 def _explain(path: Path, error: Exception) -> tuple[str, str]:
-    """Translate an error of SQLite into a problem and advice, as for `refusal`. SQLite's own message is not used, because it
-    could quote the file.
+    """Translate an error of SQLite into two sentences for the steward: the problem, and advice. SQLite's own message is not
+    used, because it could quote the file.
     """
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):

@@ -53,7 +53,8 @@ _MOST = 2**62
 
 
 class Losses:
-    """The losses of candidates (integers of at least 0, at least one of them 0), and the rate of the weights exp(-loss * rate).
+    """Candidates for a private choice, each with a loss (an integer of at least 0, at least one of them 0). A candidate
+    with a larger loss is less likely: its weight is exp(-loss * rate).
 
     Attributes
     ----------
@@ -128,8 +129,8 @@ def heads(above: int, below: int, entropy: SystemEntropy) -> bool:
 
 
 def all_heads(times: np.ndarray, entropy: SystemEntropy) -> np.ndarray:
-    """Return (k,) independent booleans, True with probability exactly exp(-times): `times` coins of probability exp(-1) all
-    show heads.
+    """Return (k,) independent booleans, True with probability exactly exp(-times): `times` coins, each with probability
+    exp(-1) of heads, all show heads.
     """
     result = np.ones(len(times), dtype=bool)
     left, tossed = np.flatnonzero(times > 0), 0
@@ -209,7 +210,7 @@ class SystemEntropy:
     """The source of every draw of a release: the random number generator of the operating system."""
 
     def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
-        """Return (k,) int64 values plus exact discrete Laplace noise, by the same method for every k
+        """Return (k,) int64 values, each with independent, exact discrete Laplace noise. The method is the same for every k
         (`privacy.samplers.laplace`).
         """
         return np.asarray(values, dtype=np.int64) + laplace(Fraction(scale), len(values), secrets.token_bytes)
@@ -219,7 +220,7 @@ class SystemEntropy:
         return np.asarray(values, dtype=np.int64) + rounded(Scale.at_least(Fraction(scale)), len(values), secrets.token_bytes)
 
     def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
-        """Return (k,) int64 values plus one exact noise vector z, with Pr[z] proportional to exp(-rate max|z_i|)."""
+        """Return (k,) int64 values plus one noise vector z, drawn exactly with Pr[z] proportional to exp(-rate max|z_i|)."""
         return np.asarray(values, dtype=np.int64) + drawn(len(values), rate, self)
 
     def chosen(self, losses: Losses, mechanism: str) -> int:
@@ -281,7 +282,8 @@ def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction,
 
 
 def one_noise(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entropy: SystemEntropy = SYSTEM) -> np.ndarray:
-    """Add one noise vector to a list of integers. All of them must be fixed before any of them is released.
+    """Add noise to a list of integers so that they together cost one epsilon: the noises of all integers are drawn
+    together, as one vector. All integers must be fixed before any of them is released.
 
     Parameters
     ----------
@@ -337,7 +339,8 @@ def rounded_gaussian(
 def laplace_figure(
     value: float, *, sensitivity: float, epsilon: Fraction, rows: int = 1, entropy: SystemEntropy = SYSTEM
 ) -> NoisyFigure:
-    """Release one real number with integer noise on a fixed grid.
+    """Release a statistic, such as a mean, with discrete Laplace noise. It is first rounded to a public grid, so that
+    floating-point errors reveal nothing.
 
     Parameters
     ----------

@@ -79,7 +79,8 @@ class Loss(NamedTuple):
 
 
 def loss_of_group(epsilon: Fraction, delta: Fraction, records: int) -> Loss | None:
-    """Return the loss (k epsilon, k e^((k - 1) epsilon) delta), rounded up, for k records that may all be replaced.
+    """Return the privacy loss if k = `records` records may all be replaced: (k epsilon, k e^((k - 1) epsilon) delta),
+    rounded up.
 
     The result is None if this delta is at least 1, because it then guarantees nothing (theory 1.3, group privacy).
     """
@@ -135,8 +136,8 @@ class Guarantee:
 
 
 def replacing_one(by_library: Charge) -> Charge:
-    """Convert the cost of a library's mechanism from adding or removing one record, as the library states it, to replacing one
-    record.
+    """Convert a charge that a library states for adding or removing one record into the charge for replacing one record,
+    which is one removal and one addition.
 
     Parameters
     ----------
@@ -169,7 +170,8 @@ def replacing_one(by_library: Charge) -> Charge:
 
 
 def library_charge(name: str, guarantee: str, budget: Fraction, because: str, delta: Fraction = Fraction(0)) -> Charge:
-    """Return the charge to request from a library, so that replacing one record costs at most the stated budget.
+    """Return the largest charge that a library may spend on adding or removing one record, so that replacing one record
+    costs at most `budget`.
 
     Parameters
     ----------
@@ -263,7 +265,7 @@ class Plan:
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 
     def check_limit(self, limit: Fraction | None, advice: str = "") -> None:
-        """Raise BudgetError (exit code 4) if the plan costs more than the limit. `advice` is a sentence for the message
+        """Raise BudgetError (exit code 4) if the plan costs more than `limit`. `advice` is put into the message: a sentence
         that ends with a space, or "".
         """
         if limit is not None and self.total.epsilon > limit:
@@ -280,15 +282,17 @@ def _rounds_and_after(
     delta: Fraction,
     sharing: Collection[str],
 ) -> tuple[Charge, ...]:
-    """Return the charge of all rounds and the charge of the statistics after them. A charge is left out if it has no parts."""
+    """Return the charge of the search over all rounds and the charge of the statistics that follow. Either of them is left
+    out if it has no parts.
+    """
     # rounds without charges are post-processing of measurements before the rounds
     rounds = (private_selection("selection", in_sequence(ONE_ROUND, *per_round), rule, delta),) if per_round else ()
     return (*rounds, *_figures(figures, sharing))
 
 
 def _figures(figures: tuple[Charge, ...], sharing: Collection[str]) -> tuple[Charge, ...]:
-    """Return the charge of all statistics of the accepted candidate, or nothing if there are none. Statistics that share
-    one noise vector (`sharing`) count as one mechanism.
+    """Return the charge of all statistics that are computed from the accepted candidate, or nothing if there are none.
+    Statistics that share one noise vector (`sharing`) count as one mechanism.
     """
     if together_paid := [charge for charge in figures if charge.name in sharing]:
         figures = (
@@ -309,7 +313,7 @@ def check_one_round(rule: SelectionRule | None, delta: Fraction, cap: Cap, parti
 
 
 def pure_epsilon(charge: Charge) -> Fraction:
-    """Return the largest epsilon of a pure mechanism for which a charge pays.
+    """Return the largest epsilon of a pure mechanism that may run at the cost of this charge.
 
     For a rho-zero-concentrated charge this is the largest epsilon, rounded down, with epsilon^2 / 2 <= rho (Bun & Steinke 2016,
     Proposition 1.4).
@@ -325,8 +329,8 @@ def pure_epsilon(charge: Charge) -> Fraction:
 
 
 def stated_at(total: Charge, delta: Fraction) -> Charge:
-    """Return the total of a plan as (epsilon, delta). A curve is converted at this delta; any other total must have at most
-    this delta.
+    """Return the total of a plan as a pair (epsilon, delta). A Renyi curve is converted at this delta; any other total must
+    have at most this delta.
 
     In addition, the function tries to add the epsilons of pure parts, and to convert Gaussian parts exactly (theory 9.17, pure
     parts beside a curve). It uses this result if the epsilon is smaller.
@@ -353,7 +357,8 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
 
 
 def stated_as_curves(total: Charge, delta: Fraction) -> Charge:
-    """Return a curve as (epsilon, delta), by treating every part as a curve.
+    """Convert the total of a plan to (epsilon, delta) in the way of earlier versions: all parts, even pure ones, are added
+    as Renyi curves.
 
     Earlier versions used this rule for all releases, before pure parts were added separately.
 
@@ -377,8 +382,8 @@ records.
 
 @dataclass(frozen=True, kw_only=True)
 class RowsLeftOut:
-    """The noisy estimate of the number of excluded records: the records that the public rules exclude, and a few more that the
-    margin excludes.
+    """Limits for the number of records that a release does not use: records that the public rules exclude, and a few that
+    are left out because the noisy number of rows is reduced by a margin.
 
     The estimate is post-processing of a published count and costs nothing. Each limit is wrong with probability at most
     `charges.SHORTFALL`, because the noise exceeds the margin with at most this probability. The noise is also below the
@@ -403,8 +408,8 @@ class RowsLeftOut:
 
     @classmethod
     def of_count(cls, *, n_file: int, n: int, margin: int) -> RowsLeftOut:
-        """Return the estimate that follows from the number of rows that a release used. That number is the noisy count minus
-        the margin, but at least 1.
+        """Return limits for the number of records that a release did not use, from the number of rows that it used. That
+        number is the noisy count minus the margin, but at least 1.
         """
         return cls(least=max(0, n_file - n - 2 * margin), most=n_file - n if n > 1 else n_file, of=n_file)
 
@@ -412,7 +417,7 @@ class RowsLeftOut:
     def told(
         cls, *, way: Way, n_file: int | None, n: int, margin: int | None, one_each: bool, secret_piece: bool
     ) -> RowsLeftOut | None:
-        """Return the estimate of the number of excluded records, or None if no estimate is possible.
+        """Return limits for the number of records that a release did not use, or None if this cannot be estimated.
 
         No estimate is possible without a noisy count, if a secret key selected the records, or if persons may have several
         records. (The number of records is then not public.)
@@ -430,7 +435,9 @@ class RowsLeftOut:
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Return the lower and the upper limit in whole percent, rounded down and up."""
+        """Return the lower and the upper limit for the share of records that were not used, as texts in whole percent,
+        rounded down and up.
+        """
         return f"{100 * self.least // self.of}%", f"{-(-100 * self.most // self.of)}%"
 
     @property
@@ -512,8 +519,8 @@ def over_years(paid: Sequence[Loss], in_year: int, in_all: int) -> Loss | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Horizon:
-    """The plan of a series of yearly releases: one release for each year. In some years, a second release may follow a first
-    release that published no table.
+    """The fixed plan of a series of yearly releases. In some years, a second release may follow a first one that published
+    no table.
 
     Attributes
     ----------
@@ -558,8 +565,8 @@ class Horizon:
 
 @dataclass(frozen=True, kw_only=True)
 class PaidYear:
-    """An earlier release of the same multi-year plan, as a new release names it: its year, whether it was a second release of
-    that year, and its privacy loss for one record.
+    """An earlier release of a multi-year plan: its year, whether it was the second release of that year, and its privacy
+    loss for one record.
     """
 
     year: int
@@ -569,8 +576,8 @@ class PaidYear:
 
 @dataclass(frozen=True, kw_only=True)
 class YearOfSeries:
-    """The place of a release in a multi-year plan: its year, whether it is a second release of that year, and the earlier
-    releases that it names.
+    """Where a release stands in a multi-year plan: its year, whether it is the second release of that year, and the earlier
+    releases.
     """
 
     horizon: Horizon

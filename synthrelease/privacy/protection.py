@@ -85,8 +85,8 @@ def set_core_limit(limit: int, *, for_good: bool = False) -> None:
 
 
 def told_of(action: Callable[[], Result], before: str, after: str = "") -> Result:
-    """Run an action and return its result. If the action raises an InputError, put `before` and `after` around its message,
-    and raise a new InputError, which does not refer to the original error.
+    """Run an action and return its result. If it raises an InputError, raise a new one that puts `before` and `after`
+    around the message and does not refer to the original error.
     """
     try:
         return action()
@@ -96,8 +96,8 @@ def told_of(action: Callable[[], Result], before: str, after: str = "") -> Resul
 
 
 def after_the_charge(action: Callable[[], Result], in_words: Callable[[InputError], str]) -> Result:
-    """Run an action on private data after the charge, and return its result. If the action fails, raise an error without
-    private content and without a cause.
+    """Run an action on private data, after the budget was charged, and return its result. If the action fails, raise an
+    error whose message and cause reveal nothing private.
 
     Parameters
     ----------

@@ -49,9 +49,7 @@ class TruncatedNegativeBinomial:
     stop_probability: Fraction
 
     def below(self, bits: int) -> Iterator[Between]:
-        """Yield bounds of 2^bits Pr[K <= i] for i = 1, 2, ..., without end. Each probability is a rational multiple of the
-        previous probability.
-        """
+        """Yield integer bounds on 2^bits times the cumulative probabilities Pr[K <= i] for i = 1, 2, ..., without end."""
         low, high = self._factor(bits)
         digits_behind = max(0, -low.adjusted() + 1)  # with a large shape, the first probabilities are tiny
         wide = bits + _PRICE_GUARD + digits_behind * 10 // 3 + 1
@@ -66,7 +64,9 @@ class TruncatedNegativeBinomial:
             total = Between(total.low + mass.low, total.high + mass.high)
 
     def _factor(self, bits: int) -> tuple[Decimal, Decimal]:
-        """Return bounds of eta / (gamma^-eta - 1), which is Pr[K = 1] / (1 - gamma). Every step is rounded outwards."""
+        """Return bounds of eta / (gamma^-eta - 1), the constant from which all probabilities follow: Pr[K = 1] is (1 -
+        gamma) times it. Every step is rounded outwards.
+        """
         down, up = (
             Context(prec=(bits + _PRICE_GUARD) * 30103 // 100_000 + 60, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
             for rounding in (ROUND_FLOOR, ROUND_CEILING)
@@ -88,7 +88,8 @@ class TruncatedNegativeBinomial:
 
 
 def inverted(law: Law, random_bits: Callable[[int], int], word: int | None = None, step: int = _READ) -> int:
-    """Draw one number from a distribution, exactly. The function reads random bits until further bits cannot change the result.
+    """Draw one number from a distribution, exactly, by inversion of a uniform number. Its random bits are read until
+    further bits cannot change the result.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ _OPEN = -1  # The entry of a table for first bits that do not determine the valu
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A distribution with precomputed tables for drawing.
+    """A distribution from which many numbers are drawn quickly, with precomputed tables.
 
     Attributes
     ----------
@@ -154,7 +155,9 @@ class Table:
 
     @cached_property
     def first(self) -> np.ndarray:
-        """(2^16,) int16, the value of X if U begins with these 16 bits, or -1 if more bits are needed."""
+        """Return a (2^16,) int16 lookup table: for each possible first 16 bits of a uniform number, the value of X, or -1
+        if more bits are needed.
+        """
         begins = self._begins
         # the number of floors below all words that begin with these bits
         first = np.repeat(np.arange(len(begins) + 1, dtype=np.int16), np.diff(begins, prepend=-1, append=2**_FIRST - 1))
@@ -163,11 +166,13 @@ class Table:
 
     @property
     def _begins(self) -> np.ndarray:
-        """Return the (k,) first 16 bits of each floor."""
+        """Return the (k,) first 16 bits of the cumulative probabilities in `floors`."""
         return (self.floors >> np.uint64(_WORD - _FIRST)).astype(np.int64)
 
     def decided(self, bits: np.ndarray) -> np.ndarray:
-        """Return the (n,) int64 entries of `first` for these bits. For a few draws, `first` itself is not computed."""
+        """Return the (n,) int64 values of X that these first bits determine, or -1 where more bits are needed. For a few
+        draws, no lookup table (`first`) is computed.
+        """
         if len(bits) > _FEW:
             return self.first[bits].astype(np.int64)
         begins, values = self._begins, np.searchsorted(self._begins, bits)
@@ -189,7 +194,8 @@ class Table:
 
 
 def exact_floors(law: Law) -> list[int]:
-    """Return floor(2^64 Pr[X < i]) for i = 1, 2, ..., up to the first value of 2^64 - 1. Each result is proved to be exact.
+    """Return the cumulative probabilities Pr[X < i], for i = 1, 2, ..., as exact 64-bit integers floor(2^64 Pr[X < i]). The
+    list ends at the first value of 2^64 - 1.
 
     Pr[X < i] is irrational and below 1, so it never equals a bound. If two bounds do not determine the floor, they are computed
     with more bits.
@@ -210,7 +216,9 @@ def exact_floors(law: Law) -> list[int]:
 
 
 def _words(read: Read) -> Callable[[int], int]:
-    """Return a function that reads a number of uniform bits, a multiple of eight, as an integer."""
+    """Return a function that reads uniform random bits and returns them as one integer. The number of bits is a multiple of
+    eight.
+    """
     return lambda bits: int.from_bytes(read(bits // 8), "little")
 
 
@@ -265,7 +273,8 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def digit_tables(scale: Fraction) -> tuple[Table, ...]:
-    """Return the tables of the digits of a geometric variable with Pr[G >= k] = exp(-k / scale), the lowest digit first.
+    """Return one table for each digit of a geometric variable G, the lowest digit first, so that G can be drawn digit by
+    digit. Pr[G >= k] is exp(-k / scale).
 
     The last table is unbounded: it gives the value of all further digits together.
     """
@@ -277,7 +286,7 @@ def digit_tables(scale: Fraction) -> tuple[Table, ...]:
 
 
 def _geometric(tables: tuple[Table, ...], words: np.ndarray, read: Read) -> np.ndarray:
-    """Draw (n,) int64 geometric variables from (n_tables, n) first bits."""
+    """Draw (n,) int64 geometric variables digit by digit. `words` has the first random bits for each digit (n_tables, n)."""
     total = tables[0].draw(words[0], read)
     for digit, (table, bits) in enumerate(zip(tables[1:], words[1:], strict=True), start=1):
         total += table.draw(bits, read) << _DIGIT * digit
@@ -342,7 +351,7 @@ def rounded_gaussian(scale: Scale, size: int, read: Read) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def cells() -> Table:
-    """Return the table of the distribution of a cell."""
+    """Return the precomputed table from which the coarse part ("cell") of a normal variable is drawn."""
     return Table.of(HalfGaussian(rate=Fraction(1, 2 ** (2 * _CELL_BITS + 1))))
 
 
@@ -362,7 +371,8 @@ def _absolute(scale: Scale, size: int, read: Read) -> np.ndarray:
 
 
 def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
-    """Return the (n,) whole numbers nearest to sigma x, for x = units / 2^42, where units are (n,) int64 below 2^47.
+    """Return the (n,) whole numbers nearest to sigma x, where sigma is the scale and x = units / 2^42; units are (n,) int64
+    below 2^47.
 
     The product steps x units has up to 79 bits, so it is computed in two parts. Only the carry of the lower part is used.
     """
@@ -373,8 +383,8 @@ def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
 
 
 def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.ndarray:
-    """Return an (n,) mask. It is True if the first bits of the coin already decide that the pair is accepted, because they are
-    below 1 - (c w t + t^2 / 2) with t rounded up.
+    """Return an (n,) mask of the proposed pairs (cell, offset) whose acceptance is already certain from the first bits of
+    the coin. These bits are below 1 - (c w t + t^2 / 2), with t rounded up.
 
     In units of 2^-53, c w t + t^2 / 2 is t' (2 c 2^16 + t'), where t' is t in units of 2^-26. One step of a coin of 32 bits
     is 2^21 of these units.
@@ -386,8 +396,8 @@ def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.n
 
 
 def resolve_rounded(scale: Scale, cell: int, offset: int, coin: int, read: Read) -> int:
-    """Return the integer nearest to sigma (c w + t), after reading as many further bits of t and of the coin as needed; -1
-    if the pair is rejected.
+    """Return the whole number nearest to sigma (c w + t), the normal variable that a proposed pair stands for, or -1 if the
+    pair is rejected. As many further bits of t and of the coin are read as needed.
     """
     bits, taken = _BITS, False
     while True:
@@ -404,7 +414,9 @@ def resolve_rounded(scale: Scale, cell: int, offset: int, coin: int, read: Read)
 
 
 def _exponent(cell: int, offset: int, bits: int) -> Fraction:
-    """Return c w t + t^2 / 2 for t = offset / 2^(10 + bits)."""
+    """Return c w t + t^2 / 2, the exponent in the acceptance probability of the pair (c, t), for t = offset / 2^(10 +
+    bits).
+    """
     return Fraction(offset * ((cell << bits + 1) + offset), 2 ** (2 * (_CELL_BITS + bits) + 1))
 
 

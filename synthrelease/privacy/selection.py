@@ -48,7 +48,9 @@ class StoppingLaw(Protocol):
         """Return the mean of K. A search that accepts no round runs K rounds, so this is its mean length."""
 
     def nothing(self, rejection: Number) -> Number:
-        """Return the probability that none of K rounds is accepted, if each round is rejected with probability `rejection`."""
+        """Return the probability that a search releases nothing: all K rounds are rejected, each with probability
+        `rejection`.
+        """
 
     def price(self, epsilon: Fraction) -> Fraction:
         """Return the epsilon of the whole selection, rounded up, if every round is pure and has this epsilon."""
@@ -59,7 +61,9 @@ PASSING = (2, 10, 100)
 
 
 def nothing_where(law: StoppingLaw, passing: Iterable[int] = PASSING) -> dict[int, float]:
-    """For each number p in `passing`, return the probability that nothing is released if one round in p is accepted."""
+    """Return how likely it is that a search releases nothing, for several chances of acceptance: the key p stands for
+    rounds of which one in p is accepted.
+    """
     return {rounds: float(law.nothing(1 - Fraction(1, rounds))) for rounds in passing}
 
 
@@ -96,7 +100,9 @@ class StopCoin:
         return stop * rejection / (1 - (1 - stop) * rejection)  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return epsilon + ln((E + gamma) / (1 + gamma E)), E = e^epsilon (theory 2b.2, price of the stop coin)."""
+        """Return the epsilon of a search that a stop coin may end: epsilon + ln((E + gamma) / (1 + gamma E)), where E =
+        e^epsilon and epsilon is that of a round (theory 2b.2, price of the stop coin).
+        """
         gamma = self.stop_probability
         if epsilon > _PRECISE:  # (E + gamma) / (1 + gamma E) is below 1 / gamma
             return min(2 * epsilon, _up(epsilon + _ln_up(1 / gamma)))
@@ -104,7 +110,8 @@ class StopCoin:
         return min(2 * epsilon, _up(epsilon + _ln_up((ratio + gamma) / (1 + gamma * ratio))))
 
     def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:
-        """Return the cost of the selection for approximate rounds, which equals the cost for pure rounds.
+        """Return the epsilon of a search whose rounds are (epsilon, delta)-DP. With a stop coin, it is the same as for pure
+        rounds.
 
         The proof (theory 2b.9, approximate rounds) compares this coin with a coin that stops more often and costs less.
         """
@@ -113,8 +120,8 @@ class StopCoin:
 
 @dataclass(frozen=True, kw_only=True)
 class NegativeBinomial:
-    """The truncated negative binomial distribution: Pr[K = k] is proportional to (1 - gamma)^k prod_{l < k} (l + eta) / (l +
-    1).
+    """A truncated negative binomial distribution of the number K of rounds: Pr[K = k] is proportional to (1 - gamma)^k
+    prod_{l < k} (l + eta) / (l + 1).
 
     Attributes
     ----------
@@ -143,8 +150,8 @@ class NegativeBinomial:
         return float(mean_rounds(self.shape, self.stop_probability))
 
     def nothing(self, rejection: Number) -> Number:
-        """Return ((1 - (1 - gamma) x)^-eta - 1) / (gamma^-eta - 1) for a rejection probability x, or its limit for eta = 0,
-        in floating point.
+        """Return the probability that all rounds are rejected, ((1 - (1 - gamma) x)^-eta - 1) / (gamma^-eta - 1) for a
+        rejection probability x, or its limit for eta = 0. It is computed in floating point.
         """
         import numpy as np  # imported here, because the ledger does not need numpy
 
@@ -235,8 +242,8 @@ class FiniteLaw:
         return sum(terms[1:], start=terms[0])  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return a proved upper bound on the cost of the selection for pure rounds. The cost is the larger of two suprema
-        (theory 2b.1, price), which `privacy.law_prices` bounds.
+        """Return a proved upper bound on the epsilon of a search whose rounds are pure with this epsilon. The exact cost is
+        the larger of two suprema (theory 2b.1, price), which `privacy.law_prices` bounds.
 
         Raises
         ------
@@ -255,8 +262,9 @@ class FiniteLaw:
         return min(most, _up(largest_log_ratio(self.atoms, epsilon)))
 
     def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:
-        """Return the cost for (epsilon, delta)-DP rounds, rounded up: the cost for pure rounds plus at least (k - 1) ln(1 /
-        (1 - delta)), where k is the largest number of rounds (theory 2b.9, approximate rounds).
+        """Return the epsilon of a search with (epsilon, delta)-DP rounds, rounded up. It is the epsilon for pure rounds
+        plus at least (k - 1) ln(1 / (1 - delta)), where k is the largest number of rounds (theory 2b.9, approximate
+        rounds).
         """
         extra = (self.atoms[-1][0] - 1) * delta / (1 - delta)
         return _up(self.price(epsilon) + extra) if extra else self.price(epsilon)
@@ -282,7 +290,8 @@ def _up(value: Fraction) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionRule:
-    """The rule by which rounds of a selection are repeated.
+    """The rule that says how often a round (fit, draw, test) is repeated: until a round is accepted, until a stop coin ends
+    the search, or for a hidden random number of rounds.
 
     Attributes
     ----------
@@ -356,15 +365,17 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
 
 
 def _twice(name: str, one_round: Charge) -> Charge:
-    """Return the charge of pure rounds without a stop coin: twice the epsilon of a round (theory 2.1, known threshold,
-    pure).
+    """Return the charge of a search that repeats pure rounds until one is accepted: twice the epsilon of a round (theory
+    2.1, known threshold, pure).
     """
     because = "selection with a known threshold doubles the charge of one round (Liu & Talwar 2019, Theorem 3.1)"
     return Charge(name=name, epsilon=2 * one_round.epsilon, because=because, rule=SELECTION, parts=(one_round,))
 
 
 def _priced(name: str, one_round: Charge, law: StoppingLaw) -> Charge:
-    """Return the charge of pure rounds, whose cost the distribution of the number of rounds determines (theory 2b.1, price)."""
+    """Return the charge of a search with pure rounds. Its epsilon depends on the distribution of the number of rounds,
+    `law` (theory 2b.1, price).
+    """
     price = law.price(one_round.epsilon)
     paid = f"with rounds of {decimal_text(one_round.epsilon)} that costs {decimal_text(price)}"
     because = f"{law.words}; {paid} (theory 2b.1, price)"
@@ -372,8 +383,8 @@ def _priced(name: str, one_round: Charge, law: StoppingLaw) -> Charge:
 
 
 def _approximate(name: str, one_round: Charge, law: StopCoin | FiniteLaw, delta: Fraction) -> Charge:
-    """Return the charge of approximate rounds: the cost at the epsilon of a round, and the mean number of rounds times its
-    delta.
+    """Return the charge of a search whose rounds have an epsilon at some delta. The delta of the search is the mean number
+    of rounds times the delta of a round.
     """
     if one_round.renyi is None:
         epsilon, share, whole = one_round.epsilon, one_round.delta, tidy_up(law.exact_mean * one_round.delta)
@@ -393,7 +404,9 @@ def _approximate(name: str, one_round: Charge, law: StopCoin | FiniteLaw, delta:
 
 
 def _negative_binomial(name: str, one_round: Charge, law: NegativeBinomial) -> Charge:
-    """Return the charge of zero-concentrated rounds as a Renyi curve (theory 2.5, hidden number of rounds)."""
+    """Return the charge of a search with zero-concentrated rounds, whose number is hidden and truncated negative binomial.
+    The charge is a Renyi curve (theory 2.5, hidden number of rounds).
+    """
     if one_round.renyi is None:
         raise BudgetError(
             f"Each round has delta = {float(one_round.delta):g}. With a truncated negative binomial number of rounds, every "
@@ -407,7 +420,7 @@ def _negative_binomial(name: str, one_round: Charge, law: NegativeBinomial) -> C
 
 
 def tidy_up(delta: Fraction) -> Fraction:
-    """Return a delta rounded up to about six significant digits, so that a ledger can add it exactly."""
+    """Round a delta up to about six significant digits. A ledger can then add it exactly to other deltas."""
     if delta == 0:
         return delta
     step = Fraction(10) ** (len(str(int(delta))) - 1 if delta >= 1 else -len(str(int(1 / delta)))) / 10**6

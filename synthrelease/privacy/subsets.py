@@ -53,7 +53,8 @@ class Split:
 
 @dataclass(frozen=True, kw_only=True)
 class Spent:
-    """The epsilon (or delta) spent by all releases of one dataset.
+    """How much epsilon (or delta) all releases of one dataset have spent so far. Releases of one piece of a split register
+    are added up separately for each piece.
 
     Attributes
     ----------
@@ -84,8 +85,8 @@ class Spent:
 
     @property
     def most_renumbered(self) -> Fraction:
-        """Return the largest loss if a record may be replaced by a record with another number, so that two pieces may
-        change.
+        """Return the largest loss that replacing one record can cause if the new record has another number. Then two pieces
+        may change, because the number determines the piece.
         """
         return self.of_all + sum(sorted(self.of_pieces.values())[-2:], Fraction(0))
 
@@ -105,7 +106,8 @@ PIECES: tuple[Piece, Piece] = ("fit", "score")
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionRule:
-    """How the rows of a release are divided at random, independently of their values.
+    """The rule that divides the rows at random into two pieces: one to which the generator is fitted, and one for the
+    criteria. The division does not depend on the values of the rows.
 
     Attributes
     ----------
@@ -116,12 +118,12 @@ class PartitionRule:
 
     @property
     def score(self) -> Fraction:
-        """Return the share of the rows that the criteria use."""
+        """Return the share of the rows that the criteria use: all rows to which the generator is not fitted."""
         return 1 - self.fit
 
     def sizes(self, n: int) -> tuple[int, int]:
-        """Return how many of the n rows are in each of the two pieces, (fit, score), at least 1 each. The numbers depend on
-        the public number n alone.
+        """Return how many of the n rows go to the fit and how many to the criteria, at least 1 each. The two numbers depend
+        on the public number n alone.
 
         Raises
         ------
@@ -134,8 +136,8 @@ class PartitionRule:
 
 
 def piece_of(charge: Charge) -> Piece | None:
-    """Return the piece that the mechanism of a charge reads. Return None for the charge of the number of rows, because this
-    number is measured before the rows are divided.
+    """Return which piece of the rows a charge pays for: "fit" or "score". Return None for the charge of the number of rows,
+    because this number is measured before the rows are divided.
     """
     if charge.name == NUMBER_OF_ROWS:
         return None
@@ -143,7 +145,7 @@ def piece_of(charge: Charge) -> Piece | None:
 
 
 def of_piece(charges: Sequence[Charge], piece: Piece | None) -> tuple[Charge, ...]:
-    """Return those of the charges whose mechanisms read this piece. The piece None stands for charges before the rows are
-    divided.
+    """Return the charges that pay for mechanisms on this piece of the rows. The piece None stands for mechanisms that run
+    before the rows are divided.
     """
     return tuple(charge for charge in charges if piece_of(charge) == piece)
