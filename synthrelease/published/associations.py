@@ -24,8 +24,8 @@ HEADER = (
 
 
 def of_document(document: ReleaseDocument) -> Associations | None:
-    """Return which associations between columns the rows preserve. Return None if the document has settings that no generator
-    accepts; `verify` reports such settings.
+    """Find the associations between columns that the released rows preserve, such as the association of age and sex. Return
+    None if release.json states settings that no generator accepts (`verify` reports them).
     """
     try:
         return release_of(document).associations
@@ -34,7 +34,8 @@ def of_document(document: ReleaseDocument) -> Associations | None:
 
 
 def associations_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return the file associations.csv by its name, or an empty dict if the associations are unknown.
+    """Return the content of associations.csv in a dict with this name as key. The dict is empty if release.json does not
+    show which associations between columns the rows preserve.
 
     The file has a line for every pair of columns, and for every triple whose joint association the rows preserve.
     """

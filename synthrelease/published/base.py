@@ -61,7 +61,9 @@ class OnDisk:
 
     @classmethod
     def written(cls, path: Path, file: BinaryIO, sha256: str) -> OnDisk:
-        """Return an object for a file that was just written and is still open."""
+        """Return the `OnDisk` object of a file that this program has just written and not yet closed. Its checksum is
+        given.
+        """
         return cls(path=path, sha256=sha256, state=_state(os.fstat(file.fileno())))
 
     @property
@@ -169,7 +171,9 @@ class Files(Mapping[str, bytes]):
 
 
 class _Head(BaseModel):
-    """The fields that contain the format number in documents of any format. Commitments use other names for these fields."""
+    """The two fields that are read first from any published document: its format number, and the version that wrote it. A
+    commitment has other names for these fields.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
@@ -240,8 +244,8 @@ class Part(BaseModel):
 
     @classmethod
     def like(cls, value: object, /, **others: Any) -> Self:
-        """Create a section of the document from an object: each field gets the value of the object's attribute with the same
-        name. Values in `others` take precedence.
+        """Create a section of release.json from an object: each field of the section gets the value of the object's
+        attribute with the same name. Fields that are given as keyword arguments (`others`) are not read from the object.
 
         Fractions become exact strings (an attribute `epsilon` also fills `epsilon_exact`), and tuples become lists.
 
@@ -256,8 +260,8 @@ class Part(BaseModel):
         return cls(**fields, **others)
 
     def value_of(self, kind: type[Value], **others: Any) -> Value:
-        """Convert this section back to the data class object from which `like` created it. Fields that are given in `others`
-        are not read from the section.
+        """Convert this section back to an object of the data class `kind`, from which `like` created it. Fields that are
+        given as keyword arguments (`others`) are not read from the section.
 
         Strings that represent exact numbers become fractions, lists become tuples, and numbers become floats where the data
         class has floats.
@@ -278,8 +282,8 @@ class Part(BaseModel):
         return copied
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return those facts of this section that are published exactly, without noise, and that could differ between files.
-        The scope of the guarantee lists these facts.
+        """Return the facts in this section that are published exactly, without noise, such as the number of rows in the
+        file. These facts are the same in all files that the privacy guarantee compares.
 
         Parameters
         ----------

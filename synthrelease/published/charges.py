@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 def in_both(loss: Guarantee | Charge) -> dict[str, Any]:
-    """Return epsilon and delta by field of release.json, in two forms: as numbers that are rounded up ("epsilon"), and as exact
-    fractions ("epsilon_exact").
+    """Return the epsilon and delta of a guarantee or charge as fields of release.json. Each number is stated twice: as a
+    float that is rounded up ("epsilon") and as an exact fraction ("epsilon_exact").
     """
     values = {"epsilon": loss.epsilon, "delta": loss.delta}
     exact = {f"{name}_exact": str(value) for name, value in values.items()}
@@ -87,7 +87,9 @@ class GuaranteePart(Part):
         return cls.like(guarantee, **in_both(guarantee), person=PersonPart.of(guarantee))
 
     def guarantee(self) -> Guarantee:
-        """Return the stated guarantee for one record. The guarantee for a person follows from it."""
+        """Convert this section to the guarantee for one record, as an object of the program. The guarantee for a person
+        follows from it.
+        """
         person = self.person
         return self.value_of(Guarantee, unit_name=person.unit, records_per_person=person.records, why=person.why)
 
@@ -126,7 +128,9 @@ class DomainPart(Part):
     missing_keys: list[str] = []
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the number of persons as an exact fact, if a key identifies the person of each row."""
+        """Return the path of the number of persons in release.json, because this number is published exactly. Return
+        nothing if no key identifies the person of each row.
+        """
         return () if self.persons is None else (("private_file", "domain.persons"),)
 
     @classmethod
@@ -170,8 +174,8 @@ class CurvePart(Part):
 
 
 class ChargePart(Part):
-    """A node of the charge tree. `rule` names the rule by which the cost of the node is computed from the costs of its
-    children.
+    """A node of the charge tree, which shows how the privacy cost of a release is composed of the costs of its steps.
+    `rule` names the rule that computes the cost of this node from the costs of its children, such as their sum.
 
     `reason` is the steward's reason for the charge. `renyi` is present if the cost is a curve. Epsilon and delta of this node
     are then 0, and a node above it states epsilon and delta. `gaussian` is present if the mechanism has the curve rho a and is
@@ -196,7 +200,8 @@ class ChargePart(Part):
         return cls.like(charge, **in_both(charge), renyi=renyi, parts=[cls.of(part) for part in charge.parts])
 
     def charge(self) -> Charge:
-        """Return the stated charge. The function does not check that its cost follows from the costs of its children.
+        """Convert this node and all nodes below it to a tree of charges. The costs are taken as stated; this method does
+        not check that the cost of a node follows from the costs of its children.
 
         Raises
         ------
@@ -217,8 +222,8 @@ class ChargePart(Part):
             yield from part.nodes()
 
     def planned(self) -> Iterator[ChargePart]:
-        """Yield the charges that the release planned. If a library reported more detailed charges below a planned charge, these
-        are left out.
+        """Yield the charges that were planned before the run. A library may have reported its own, more detailed charges
+        below a planned charge. These are left out.
         """
         if not self.parts or self.rule == REPLACING:
             yield self
@@ -260,18 +265,20 @@ class IntervalPart(Part):
 
 
 class OneNoisePart(Part):
-    """The noise that several criterion values share: the number of these values, and their total cost."""
+    """The statement that several criterion values share one vector of noise: the number of these values, and the total cost
+    of the vector.
+    """
 
     figures: Annotated[int, Field(ge=2, le=MOST_SHARING)]
     epsilon_exact: Annotated[ExactText, Field(pattern="^[^0]")]
 
     @classmethod
     def of(cls, noise: OneNoise) -> OneNoisePart:
-        """Create this section from the noise that several criterion values share."""
+        """Create this section from an object that describes the shared noise."""
         return cls.like(noise)
 
     def noise(self) -> OneNoise:
-        """Convert this section back to the shared noise."""
+        """Convert this section back to the object that describes the shared noise."""
         from synthrelease.criteria.facts import OneNoise
 
         return self.value_of(OneNoise)
@@ -314,13 +321,13 @@ class CriterionPart(Part):
 
     @property
     def answered(self) -> bool:
-        """Return whether the criterion was evaluated from the published measurements, without a further charge. In this case,
-        `value` is an upper bound on the exact criterion value.
+        """Return whether this criterion was evaluated from the published noisy measurements, so that it costs no further
+        epsilon. In this case, `value` is an upper bound on the exact criterion value.
         """
         return self.parameters.get("answered_by") == "measurements"
 
     def criterion(self) -> Criterion | None:
-        """Return the criterion as an object of the program, or None if this installation does not know its kind.
+        """Return an object that can evaluate this criterion, or None if no installed package defines criteria of this kind.
 
         Raises
         ------
@@ -338,8 +345,8 @@ class CriterionPart(Part):
 
     @classmethod
     def of(cls, score: Score, figure_range: tuple[float, float], parameters: dict[str, Any]) -> CriterionPart:
-        """Create this section from a criterion and its released value. `bundle.limits` computes the interval from the other
-        fields.
+        """Create this section from the released value of a criterion. The field `interval` stays empty; `bundle.limits`
+        computes it later from the other fields.
         """
         best, worst = figure_range
         return cls.like(
@@ -365,8 +372,9 @@ class CriterionPart(Part):
 
 
 class JointTestPart(Part):
-    """The single noisy test that decided whether a round was accepted. A round was accepted if the smallest slack of all
-    criteria, plus noise, was at least the margin.
+    """The single noisy test that decided whether a round (one attempt to make a table) was accepted. The slack of a
+    criterion is the distance of its value to its threshold. A round was accepted if the smallest slack of all criteria,
+    plus noise, was at least `margin`.
 
     Slack and margin are in units of the sensitivity. `false_acceptance` bounds the probability that a round passes although
     some criterion is above its threshold.
@@ -378,8 +386,8 @@ class JointTestPart(Part):
 
 
 class BoundsPart(Part):
-    """The risk that at least one of the bounds on criterion values is wrong, if these bounds were computed from published
-    measurements.
+    """The risk of the upper bounds on criterion values that were computed from published noisy measurements: the
+    probability that at least one of these bounds is too low.
 
     `risk_exact` is divided evenly among the possible `transformations`. The share of a transformation is divided among the
     sums that the bounds of this transformation use.
@@ -390,8 +398,8 @@ class BoundsPart(Part):
 
 
 class SelectionPart(Part):
-    """The selection of a table: the number of configurations, the test that decided whether a round was accepted, and the
-    distribution of the number of rounds.
+    """How the released table was selected: from how many configurations (settings of bins, generator and projection), by
+    which test in each round, and with which distribution of the number of rounds. A round is one attempt to make a table.
 
     `joint_test` is null if each criterion value was compared with its own threshold. `shape` belongs to a truncated negative
     binomial number of rounds and is null for other distributions. `rounds` lists the probabilities of a distribution with
@@ -434,8 +442,8 @@ class SelectionPart(Part):
 
     @property
     def measured_times(self) -> float:
-        """Return an upper bound on the mean number of measurements in a release. The bound is the mean number of rounds, or 1
-        for shared measurements.
+        """Return an upper bound on the mean number of times that a release measures its noisy tables. It is 1 if all rounds
+        share the same measurements. Otherwise it is the mean number of rounds, or infinity if this mean is not known.
         """
         if self.shared_measurements:
             return 1.0

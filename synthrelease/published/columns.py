@@ -19,8 +19,8 @@ OutsidePolicy = Literal["drop", "clip", "bin", "error"]
 
 
 class BinPart(Part):
-    """A bin of a column. A bin of numbers has the edges [from, below), with null for an open end. Other bins have a list of
-    categories, or are the bin of missing values.
+    """A bin of a column: an interval [from, below) of numbers (with null for an open end), a list of categories, or the bin
+    of missing values.
 
     Attributes
     ----------
@@ -43,7 +43,9 @@ class BinPart(Part):
 
     @classmethod
     def all_of(cls, column: Column, binning: Binning) -> Iterator[BinPart]:
-        """Yield the bins of a column. The edge at an open end is null."""
+        """Yield the bins of a column as sections of release.json. If a bin has no lower or no upper limit, this edge is
+        null.
+        """
         inside: list[list[str]] = [[] for _ in binning.labels]
         for atom, into in zip(column.atoms.labels, binning.of_atom, strict=True):
             inside[into].append(atom)
@@ -64,7 +66,9 @@ class BinPart(Part):
         return -math.inf if self.lower is None else float(self.lower), math.inf if self.below is None else float(self.below)
 
     def holds(self, inner: BinPart) -> bool:
-        """Return whether this bin contains the other bin, which belongs to the same column."""
+        """Return whether all values of another bin belong to this bin. Both are bins of the same column, such as 0-19 and
+        5-9.
+        """
         if self.missing or inner.missing:
             return self.missing == inner.missing
         if self.categories is not None or inner.categories is not None:
@@ -139,7 +143,7 @@ class ColumnPart(Part):
         return None if self.bounds is None else (float(self.bounds[0]), float(self.bounds[1]))
 
     def published(self) -> PublishedColumn:
-        """Return the column as an object that a loaded release uses."""
+        """Convert this section to an object that describes the column for users of a loaded release."""
         has_edges = self.kind != "category"
         edges = [bin_.edges for bin_ in self.bins if not bin_.missing] if has_edges else []
         return self.value_of(
@@ -168,7 +172,9 @@ def _texts(column: Column) -> dict[str, list[str]]:
 
 
 class RulePart(Part):
-    """A plausibility rule with its reason. It applies to private rows ("raw") or to released rows ("synthetic")."""
+    """A plausibility rule: a combination of values that must never occur (`never`), and the reason. The rule applies to
+    private rows ("raw"), to released rows ("synthetic"), or to both.
+    """
 
     never: str
     applies_to: tuple[Literal["raw", "synthetic"], ...]

@@ -25,8 +25,8 @@ from synthrelease.settings.reading import dotted
 
 
 def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
-    """Yield the statements of a release that nobody can check without the private file. Each statement is a phrase that can be
-    used in a sentence.
+    """Yield the statements of a release that nobody can check without the private file. Each statement is part of a
+    sentence, such as "that noise was drawn as stated".
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ MAX_BYTES = 10_000_000
 
 
 class LedgerHeadPart(Part):
-    """The state of the ledger before the run: the name of the dataset, the number of charges, and the head. The ledger must
-    have the same head when the run begins.
+    """The state of the ledger (the list of all charges to a dataset) before the run: the name of the dataset, the number of
+    charges, and a digest of all entries (`head`). The run must begin with the same state.
     """
 
     dataset: str
@@ -77,7 +77,7 @@ class LedgerHeadPart(Part):
 
 
 class CommittedCriterionPart(Part):
-    """The fields of a criterion that the commitment fixes."""
+    """The name, kind, threshold and epsilon of a criterion, which a commitment fixes before the run."""
 
     name: str
     kind: str
@@ -86,7 +86,7 @@ class CommittedCriterionPart(Part):
 
 
 class CommittedYearsPart(PlanOfYearsPart):
-    """The multi-year plan, and the run of this plan to which the commitment applies.
+    """The multi-year plan in a commitment, and the year and run of this plan for which the commitment was made.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class CommitmentPart(Part):
 
 
 def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
-    """Read a commitment. Return it together with the digest of its file.
+    """Read a commitment from a file. Return its content, and the SHA-256 digest of the file.
 
     Raises
     ------

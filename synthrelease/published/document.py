@@ -72,8 +72,8 @@ Standard = Literal["multiplicative", "(epsilon, delta)", "zCDP"]
 
 
 class ScopePart(Part):
-    """The facts that are published exactly, without noise. Each fact is given by its path in release.json, and the facts are
-    grouped by their source.
+    """A list of the facts that a release publishes exactly, without noise, grouped by their source. Each fact is named by
+    its path in release.json, such as "domain.file_rows".
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class ScopePart(Part):
 
     @classmethod
     def of(cls, domain: DomainPart, parts: Iterable[Part] = ()) -> ScopePart:
-        """Return the exactly published facts.
+        """Collect the facts that the sections of release.json publish exactly.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class ScopePart(Part):
         )
 
     def places(self) -> list[str]:
-        """The paths of all these facts in release.json."""
+        """The paths in release.json of all facts in this list."""
         return [*self.private_file, *self.specification, *self.published_figures]
 
 
@@ -143,7 +143,7 @@ class FlavourPart(Part):
 
     @classmethod
     def of(cls, guarantee: Guarantee, domain: DomainPart, parts: Iterable[Part] = ()) -> FlavourPart:
-        """Create the description of a guarantee. `domain` and `parts` are as in `ScopePart.of`."""
+        """Describe a guarantee by its five components. The exactly published facts are found as in `ScopePart.of`."""
         return cls(
             domain=DOMAIN,
             scope=ScopePart.of(domain, parts),
@@ -256,13 +256,17 @@ class ReleaseDocument(Part):
 
     @property
     def fixed_parts(self) -> dict[str, dict[str, Any]]:
-        """Return the settings that were fixed before the run, for those options that also contain descriptions for readers."""
+        """Return those settings that were fixed before the run although they stand in a section with texts that may change
+        later. At present this is only the multi-year plan in the section "series".
+        """
         fixed = None if self.series is None else self.series.fixed
         return {} if fixed is None else {"series": fixed}
 
     @property
     def parts(self) -> dict[str, Part]:
-        """Return the section of release.json for each option in use, by the name of the option."""
+        """Return the sections of release.json that belong to the options in use, such as "calibration", by the name of the
+        option.
+        """
         return {name: part for name in OPTIONS if (part := getattr(self, name)) is not None}
 
     @property
@@ -277,8 +281,8 @@ class ReleaseDocument(Part):
 
     @property
     def rows_worked_with(self) -> int:
-        """The number of rows of the private file that the release used. It equals the number of rows of the released table,
-        unless the rows were divided into pieces.
+        """The number of rows of the private file that the release used. The released table has the same number of rows,
+        unless the rows were divided at random into two pieces ([partition]).
         """
         return self.n_rows if self.divided_rows is None else self.divided_rows
 
@@ -296,8 +300,8 @@ class ReleaseDocument(Part):
 
     @property
     def ledger_note(self) -> str:
-        """Return a string such as ", piece 2" if the release used a piece of a split register, or an empty string. In a ledger,
-        it follows the name and the cost of the release.
+        """Return a note for the line of this release in a listing of the ledger. It is, for example, ", piece 2" if the
+        release used the second piece of a split register, and otherwise empty.
         """
         return "" if self.split is None else f", piece {self.split.piece}"
 
@@ -315,7 +319,9 @@ class ReleaseDocument(Part):
 
     @property
     def shape(self) -> TableShape:
-        """Return a description of the columns of the table, which is needed to read its files."""
+        """Describe the columns of the released table, such as their names and labels, so that the files with the rows can
+        be read.
+        """
         return TableShape(
             names=tuple(column.name for column in self.columns),
             labels=tuple(column.labels for column in self.columns),
@@ -327,13 +333,15 @@ class ReleaseDocument(Part):
 
     @property
     def linked(self) -> Linked | None:
-        """Return which columns describe the root and which columns describe its members, or None if there are no members."""
+        """Return which columns describe a root (such as a household) and which columns describe its members (such as its
+        persons), or None if the rows have no members.
+        """
         return None if self.members is None else self.members.linked
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The columns whose value is determined by other columns in every row, each with these other columns. For example,
-        `("region", ("municipality",))` means that the municipality determines the region.
+        """Return the columns whose value follows from the values of other columns in every row, each with these other
+        columns. For example, `("region", ("municipality",))` means that the municipality determines the region.
         """
         of_areas = () if self.geography is None else self.geography.functions
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
@@ -353,8 +361,8 @@ class ReleaseDocument(Part):
 
     @property
     def measured_bins(self) -> int:
-        """The largest number of different sets of bins on which shared measurements could have been released. It is 1 if each
-        round makes its own measurements.
+        """An upper bound on the number of different sets of bins on which the noisy tables could have been released, if all
+        rounds share the measurements. It is 1 if each round makes its own measurements.
         """
         selection = self.selection
         if not selection.shared_measurements:
@@ -365,18 +373,20 @@ class ReleaseDocument(Part):
 
     @property
     def measured_once(self) -> bool:
-        """Return whether the noisy tables could have been published in only one way. If so, an interval may use the whole risk
-        of an error.
+        """Return whether the noisy tables were measured exactly once and could have been released on one set of bins only.
+        If so, an interval need not divide its risk of an error among several possibilities.
         """
         return self.selection.measured_times * self.measured_bins == 1
 
     @property
     def weighted(self) -> bool:
-        """Return whether the table has a column "weight" after the other columns."""
+        """Return whether the table has a column "weight", which contains the weights of the rows."""
         return self.calibration is not None and self.calibration.weights is not None
 
     def role_of(self, column: ColumnPart) -> Literal["weight", "cluster group", "stratum", "answer"]:
-        """Return the role of a column of the table in the sample design. Keys and clusters have no column in the table."""
+        """Return the role of a column of the table in the survey design of the file, such as "stratum". The column is an
+        "answer" if it has no special role.
+        """
         if self.design is None:
             return "answer"
         if column.name in (self.design.weight, self.design.groups):
@@ -385,15 +395,16 @@ class ReleaseDocument(Part):
 
     @property
     def not_a_sample(self) -> tuple[NotSample, ...]:
-        """Return the reasons why the rows are no simple random sample of a population. A reason may be stated, or may follow
-        from other fields.
+        """Return the reasons why the rows of the file are no simple random sample of a population, such as "clusters". They
+        are read from the estimates or, if these give no reasons, concluded from other fields of release.json.
         """
         if self.estimates is not None and self.estimates.not_a_sample is not None:
             return tuple(self.estimates.not_a_sample)
         return self.declared(design_weights=any("weight" in part.parameters for part in self.criteria))
 
     def declared(self, *, design_weights: bool) -> tuple[NotSample, ...]:
-        """Return those reasons why the rows are no simple random sample that the release itself declares.
+        """Return those reasons why the rows are no simple random sample of a population that follow from fields of
+        release.json, such as "several rows of a person".
 
         Parameters
         ----------
@@ -416,8 +427,8 @@ class ReleaseDocument(Part):
 
     @property
     def minimum_count(self) -> int:
-        """Return the smallest number of times that a released row can occur. The projection and the criteria guarantee this
-        number.
+        """Return a number m such that every distinct row of the table occurs at least m times. It is the largest such
+        number that the projection or a criterion guarantees, or 1.
         """
         from synthrelease.generators.projections import published_projection
 
@@ -427,7 +438,9 @@ class ReleaseDocument(Part):
 
     @cached_property
     def public_facts(self) -> PublicFacts:
-        """The public facts that the document contains. The released table and the rules for private rows are not included."""
+        """Collect the facts in this document that criteria may use without any privacy cost, such as the number of rows and
+        the bins. The released rows and the rules for private rows are not included.
+        """
         from synthrelease.criteria.facts import PublicFacts
 
         return PublicFacts(
@@ -439,7 +452,7 @@ class ReleaseDocument(Part):
         )
 
     def released_groups(self) -> dict[str, tuple[Group, ...]]:
-        """Return, for each column that has groups, the groups with the released bins in each of them."""
+        """Return, for each column with groups of bins, its groups. Each group says which of the released bins belong to it."""
         from synthrelease.criteria.facts import Group
 
         return {

@@ -168,15 +168,15 @@ class PublishedRelease:
 
     @property
     def measured_rows(self) -> int:
-        """Return the number of rows to which the generator was fitted. If rows were divided into two pieces, the generator was
-        fitted to the piece that the criteria do not use.
+        """Return the number of rows from which the generator learned. If the rows were divided at random into two pieces,
+        this is the size of the first piece; the criteria use the second piece.
         """
         return self.n_rows if self.divided_rows is None else self.divided_rows - self.n_rows
 
     @cached_property
     def design_weights(self) -> np.ndarray | None:
-        """Return the (n_rows,) representative values of the weight classes of the rows, or None if the release names no design
-        weight.
+        """Return the (n_rows,) design weights of the rows, or None if the release names no column with design weights. The
+        weight of a row is the representative value of its bin of weights.
         """
         if self.design is None or self.design.weight is None:
             return None
@@ -278,7 +278,8 @@ class PublishedRelease:
         )
 
     def table(self, *, numbers: bool = False) -> pd.DataFrame:
-        """Return the released rows as a new pandas frame of categoricals, ordered if the bins have an order.
+        """Return the released rows as a new pandas frame. Every column contains the labels of bins as categories, which are
+        ordered if the bins have an order.
 
         Parameters
         ----------
@@ -302,7 +303,7 @@ class PublishedRelease:
 
 
 def _ruled(rules: Sequence[RulePart], layout: Layout) -> Iterator[Columns]:
-    """Yield the names of the columns in each rule for released rows."""
+    """Yield, for each plausibility rule for released rows, the indices of the columns that it names."""
     for rule in rules:
         if "synthetic" in rule.applies_to:
             names = {match[0].partition(".")[0] for match in NAME_OR_TEXT.finditer(rule.never)}
@@ -313,8 +314,8 @@ def _ruled(rules: Sequence[RulePart], layout: Layout) -> Iterator[Columns]:
 
 
 def public_facts(loaded: PublishedRelease) -> PublicFacts:
-    """Return the public facts of a loaded release that are needed for the explanations of criteria. The rules for private rows
-    are not included.
+    """Collect the facts of a loaded release that are needed to explain its criteria, such as its bins and its released
+    counts. The rules for private rows are not included.
     """
     return PublicFacts(
         n=loaded.n_rows, columns=loaded.schema, groups=loaded.groups, criteria={}, counts=loaded.counts, linked=loaded.linked
@@ -382,7 +383,7 @@ def load_without_rows(folder: str | Path) -> tuple[ReleaseDocument, PublishedRel
 def release_of(
     document: ReleaseDocument, *, folder: Path = Path("."), measurements: Measurements | None = None
 ) -> PublishedRelease:
-    """Create a release from a document. The result has no released rows.
+    """Create a loaded release from the content of release.json alone. It has no released rows.
 
     Raises
     ------
@@ -445,8 +446,8 @@ def document_of(path: Path) -> ReleaseDocument:
 
 
 def _measurements(path: Path, document: ReleaseDocument, columns: tuple[PublishedColumn, ...]) -> Measurements | None:
-    """Read measurements.json from a folder, and convert its tables to the released bins, with the columns in the order of the
-    release. Return None if the folder has no such file.
+    """Read the noisy tables from measurements.json, and express them in the bins of the released columns. Return None if
+    the release has no such file.
     """
     if NAME not in document.files or not path.is_file():
         return None
@@ -458,7 +459,7 @@ def _measurements(path: Path, document: ReleaseDocument, columns: tuple[Publishe
 
 
 def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Sequence[PublishedColumn]) -> Measurements:
-    """Parse the content of measurements.json, and convert its tables to the released bins.
+    """Parse measurements.json, and express its noisy tables and sums in the bins of the released columns.
 
     Raises
     ------

@@ -179,7 +179,9 @@ class EstimatesPart(Part):
 
 
 def _decimals(width: float) -> int:
-    """Return the number of decimals, at most six, with which a width is shown to two significant digits."""
+    """Return the number of decimals (at most six) that show a number of this size with two significant digits. For example,
+    the result for 0.012 is 3.
+    """
     return min(6, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 6
 
 
@@ -189,7 +191,7 @@ FORMAT: Literal[1] = 1
 
 
 class MeasuredTablePart(Part):
-    """One noisy table that was measured."""
+    """One noisy table of counts in measurements.json, with its noise and its cost."""
 
     columns: Annotated[list[str], Field(min_length=1)]
     labels: list[list[str]]
@@ -203,14 +205,14 @@ class MeasuredTablePart(Part):
 
     @property
     def kind(self) -> type[CountNoise]:
-        """The kind of noise in the table."""
+        """The class that describes the distribution of the noise in this table."""
         from synthrelease.generators.measured_noise import LAWS  # imported here, because readers of rows do not need it
 
         return LAWS[self.noise]
 
     @property
     def cost(self) -> Fraction:
-        """Return the cost of the table. It is an epsilon or a rho, depending on the kind of noise.
+        """Return the privacy cost of this table: an epsilon for discrete Laplace noise, or a rho (zCDP) for Gaussian noise.
 
         Raises
         ------
@@ -224,8 +226,8 @@ class MeasuredTablePart(Part):
 
 
 class MeasuredSumPart(Part):
-    """A noisy sum that was measured: a sum of scores of bins (`steps`), or a sum of exact values of rows. For exact values,
-    `own_values` states the smallest and the largest contribution of a row.
+    """One noisy sum in measurements.json. It adds up either scores of bins (`steps`) or the exact values of a column over
+    all rows. For exact values, `own_values` states the smallest and the largest contribution of a row.
     """
 
     sum: str
@@ -277,7 +279,7 @@ class PublishedMeasurement:
 
     @cached_property
     def noise(self) -> CountNoise:
-        """The distribution of the noise in one noisy count."""
+        """The distribution of the noise in one measured count."""
         from synthrelease.generators.measured_noise import LAWS  # imported here, because readers of rows do not need it
 
         return LAWS[self.law].of_table(self.cost)
@@ -324,8 +326,8 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
 
 
 def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -> PublishedSum | None:
-    """Convert a measured sum to the released bins. Return None if a released bin combines measured bins with different scores,
-    or if the sum is a sum of exact values.
+    """Express a noisy sum of scores in the bins of the released columns. Return None if this is impossible: a released bin
+    combines measured bins with different scores, or the sum adds up exact values.
 
     Parameters
     ----------
@@ -366,7 +368,7 @@ def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -
 
 
 def _fit(into: Sequence[Sequence[int]], shape: Sequence[int], bins: Sequence[Sequence[str]]) -> bool:
-    """Return whether every measured bin belongs to one of the released bins."""
+    """Return whether a table has the stated shape, and assigns every measured bin to one of the released bins."""
     return len(into) == len(bins) == len(shape) and all(
         len(indices) == size and all(0 <= index < len(labels) for index in indices)
         for indices, size, labels in zip(into, shape, bins, strict=True)
@@ -374,7 +376,8 @@ def _fit(into: Sequence[Sequence[int]], shape: Sequence[int], bins: Sequence[Seq
 
 
 def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) -> PublishedMeasurement:
-    """Convert a measured table to the released bins: the counts of measured bins that form one released bin are added up.
+    """Express a noisy table in the bins of the released columns. If several measured bins form one released bin, their
+    counts are added up.
 
     Parameters
     ----------

@@ -28,7 +28,9 @@ Positive = Annotated[Number, Field(gt=0)]
 
 
 class SharedNoisePart(Part):
-    """The noise that several sums share, with the total cost of these sums."""
+    """One vector of noise, which was added to several sums: the scale of the noise, the number of sums, and their total
+    epsilon.
+    """
 
     epsilon: ExactText
     scale: Positive
@@ -36,8 +38,8 @@ class SharedNoisePart(Part):
 
 
 class SumPart(Part):
-    """The noisy sum of a product over rows. In each row, the product lies between `low` and `high`. This range is divided into
-    steps.
+    """A noisy sum over all rows. The addend of a row is a product of at most two factors, which lies between `low` and
+    `high`. `value` counts in steps, each of which is a fixed fraction of this range.
     """
 
     of: Annotated[list[str], Field(max_length=2)]
@@ -50,14 +52,14 @@ class SumPart(Part):
 
 
 class GroupPart(Part):
-    """A group, and the three noisy sums over its rows."""
+    """A group of rows, such as all women, and the three noisy sums that give the mean of the group."""
 
     group: str
     shares: Annotated[list[int], Field(min_length=3, max_length=3)]
 
 
 class ModelPart(Part):
-    """A question that was measured directly.
+    """A question that was answered by its own measurement of the private file, with the settings of this measurement.
 
     Attributes
     ----------
@@ -77,8 +79,8 @@ class ModelPart(Part):
 
 
 class ModelTermPart(Part):
-    """One number of an answer, with six significant digits. The number is null if it is not estimable, and its interval is null
-    if there is no interval.
+    """One number in the answer to a question, such as a coefficient of a regression, with its intervals. The number is null
+    if the noisy sums do not determine it, and the ends of an interval are null if there is no interval.
 
     Attributes
     ----------
@@ -97,7 +99,7 @@ class ModelTermPart(Part):
 
 
 class ModelAnswerPart(Part):
-    """The answer to a question, or the reason why the question cannot be answered."""
+    """The answer to a question as a list of numbers, or the reason why there is no answer."""
 
     question: str
     kind: Kind

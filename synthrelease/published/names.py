@@ -13,7 +13,7 @@ from synthrelease.settings.tables import BundleTable
 
 @dataclass(frozen=True, kw_only=True)
 class FileKind:
-    """A format for files that contain all rows.
+    """A file format in which a release can publish all its rows, such as the format of Stata.
 
     Attributes
     ----------
@@ -28,7 +28,8 @@ class FileKind:
 
 @dataclass(frozen=True, kw_only=True)
 class FurtherNames:
-    """The additional files that can be requested with one of the lists in [bundle], such as `formats`.
+    """The additional files that the publisher can request with one list of the configuration, such as the list `formats` in
+    [bundle].
 
     Attributes
     ----------
@@ -47,7 +48,7 @@ class FurtherNames:
     extra: str = ""
 
     def rows_of(self, chosen: Collection[str]) -> list[FileKind]:
-        """Return the formats of the files with rows that the chosen entries of the list request."""
+        """Return the formats in which rows are published if the publisher chose these entries of the list, such as "stata"."""
         return [kind for name, kind in self.with_rows.items() if name in chosen]
 
 
@@ -92,25 +93,27 @@ STEM = "estimates"
 
 
 def namings() -> Mapping[str, FurtherNames]:
-    """Return the files that each list in [bundle] can request, by the name of the list."""
+    """Return, for each list in [bundle] that requests additional files ("formats" and "catalogues"), a description of these
+    files.
+    """
     return {"formats": FORMATS, "catalogues": CATALOGUES}
 
 
 def kind_of(name: str) -> FileKind | None:
-    """Return the format of a file with rows that a list in [bundle] can request, or None if no list requests a file with this
-    name.
+    """Return the additional format (Stata or SPSS) of a file, judged by the ending of its name. Return None for all other
+    endings.
     """
     kinds = (kind for naming in namings().values() for kind in naming.with_rows.values())
     return next((kind for kind in kinds if name.endswith(f".{kind.ending}")), None)
 
 
 def kinds_of_rows(bundle: BundleTable) -> list[FileKind]:
-    """Return the formats of files with rows that the lists in [bundle] request."""
+    """Return the additional formats in which the publisher requested the rows, such as Stata."""
     return [kind for name, chosen in bundle.chosen.items() for kind in namings()[name].rows_of(chosen)]
 
 
 def further_names(bundle: BundleTable) -> list[str]:
-    """Return the names of the documents that the lists in [bundle] request."""
+    """Return the names of the additional documents that the publisher requested in [bundle], such as read.R."""
     return [
         document
         for name, chosen in bundle.chosen.items()
@@ -141,8 +144,8 @@ def ask_name(document: ReleaseDocument, language: str) -> str:
 
 
 def has_ask_page(document: ReleaseDocument) -> bool:
-    """Return whether the folder has a page that answers questions. The page needs published noisy tables with a known noise
-    distribution.
+    """Return whether the release has a page that answers questions (ask.html). It exists only if noisy tables are published
+    and the release states estimates.
     """
     return document.estimates is not None and MEASUREMENTS in document.files
 
@@ -158,8 +161,8 @@ def documents(document: ReleaseDocument) -> list[str]:
 
 
 def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
-    """Return the files that did not exist yet in the version that wrote this release. Each file comes with a sentence that says
-    so.
+    """Return the files that this release lacks because the version that wrote it did not know them yet. Each name comes
+    with a sentence that says so.
     """
     without = {"SIGN.md"} if document.format == BEFORE else set[str]()
     if document.first_documents:
@@ -185,6 +188,6 @@ def possible_data(document: ReleaseDocument) -> Iterator[str]:
 
 
 def possible_names(document: ReleaseDocument) -> set[str]:
-    """Return the names of all files that the bundle may have, except the published specification."""
+    """Return the names of all files that a bundle with this release.json may contain, except the published specification."""
     data = {name for name in possible_data(document) if name in document.files}
     return {*data, "release.json", *documents(document), CHECKSUMS, SIGNATURE, PUBLIC_KEY}

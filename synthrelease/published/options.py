@@ -42,7 +42,8 @@ HEAD = (".imp", ".id", ".imputed")
 
 
 class PartitionPart(Part):
-    """The random division of the rows that the release used. The division does not depend on the values of the rows.
+    """The random division of the used rows into two pieces: the generator learns from the first piece, and the criteria
+    compare the released table with the second. The division does not depend on the values of the rows.
 
     Attributes
     ----------
@@ -63,11 +64,13 @@ class PartitionPart(Part):
 
     @property
     def rule(self) -> PartitionRule:
-        """The rule by which the rows were divided at random."""
+        """Return the rule that divided the rows at random into two pieces."""
         return PartitionRule(fit=Fraction(self.fit_exact))
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the sizes of the pieces as exact facts, if the number of rows is published exactly or stated."""
+        """Return the path of this section in release.json if the sizes of the two pieces are published exactly. They are
+        exact if the number of rows is.
+        """
         sources: dict[Way, tuple[Fact, ...]] = {
             "exact": (("private_file", "partition"),),
             "whole": (("private_file", "partition"),),
@@ -76,8 +79,8 @@ class PartitionPart(Part):
         return sources.get(way, ())
 
     def sampling_error(self, share: float = 0.5) -> float:
-        """Return the standard deviation of a share in the piece that the criteria use. `share` is the share among all rows
-        (theory 11.11, counts of random pieces).
+        """Return the standard deviation of a share in the second piece of the rows, which is a random subset. `share` is
+        the share among all rows (theory 11.11, counts of random pieces).
         """
         return _error_of_a_subset(self.score_rows, self.rows, share)
 
@@ -105,12 +108,13 @@ class SplitPart(Part):
 
     @property
     def left_out(self) -> str:
-        """A sentence that says that the release does not use the rows of the other pieces."""
+        """Return a sentence that says how many of the pieces of the register the release does not use."""
         return f"Rows in {self.of - 1} of the {self.of} pieces of the register were left out."
 
     def sampling_error(self, rows: int, file_rows: int, share: float = 0.5) -> float:
-        """Return the standard deviation of a share in the rows that the release used. `share` is the share among all rows of
-        the file (theory 11.11, counts of random pieces; the keyed hash is treated as a random choice).
+        """Return the standard deviation of a share among the used rows, which are treated as a random subset of the file
+        although a secret key selects them. `share` is the share among all rows of the file (theory 11.11, counts of random
+        pieces).
         """
         return _error_of_a_subset(rows, file_rows, share)
 
@@ -121,8 +125,8 @@ def _error_of_a_subset(drawn: int, rows: int, share: float) -> float:
 
 
 class MembersPart(Part):
-    """The members in linked tables, such as the persons of households. Members have a separate file, which contains the key of
-    their root.
+    """The description of linked tables, in which every row is a root with its members (such as a household with its
+    persons). The members are published in a separate file, which contains the key of their root.
 
     Attributes
     ----------
@@ -159,7 +163,7 @@ class MembersPart(Part):
 
     @classmethod
     def of(cls, linked: Linked) -> MembersPart:
-        """Create this section from the layout of roots and members."""
+        """Create this section from an object that says which columns describe roots and which describe members."""
         return cls.like(
             linked,
             reference=dict([linked.reference]) if linked.reference else {},
@@ -169,7 +173,7 @@ class MembersPart(Part):
 
     @property
     def linked(self) -> Linked:
-        """Return the layout of a record: a root with the columns of its members."""
+        """Convert this section back to an object that says which columns describe roots and which describe members."""
         return self.value_of(
             Linked,
             names=tuple(self.columns),
@@ -180,14 +184,14 @@ class MembersPart(Part):
 
 
 class MarginGroupPart(Part):
-    """One group of bins of a column in a margin: the label of the group, and the released bins in it."""
+    """One group of bins of a column, for which totals are published: the label of the group, and the released bins in it."""
 
     label: str
     bins: Annotated[list[str], Field(min_length=1)]
 
 
 class MarginPart(Part):
-    """Published totals for all combinations of groups of some columns.
+    """Published totals of a population, cross-classified by groups of one or more columns, such as age group by sex.
 
     Attributes
     ----------
@@ -201,7 +205,9 @@ class MarginPart(Part):
 
 
 class JoinedPart(Part):
-    """Neighbouring groups that were merged, with their column and the index of the margin (from 0) to which they belong."""
+    """Neighbouring groups of a column that were merged before the rows were weighted. `margin` is the position (from 0) of
+    their table of published totals.
+    """
 
     margin: int
     column: str
@@ -209,7 +215,8 @@ class JoinedPart(Part):
 
 
 class WeightsPart(Part):
-    """The result of raking the rows to published totals.
+    """The weights of the released rows in short, after they were raked to published totals: smallest and largest weight,
+    design effect, and remaining deviation.
 
     Attributes
     ----------
@@ -227,7 +234,7 @@ class WeightsPart(Part):
 
 
 class CalibrationPart(Part):
-    """The published totals to which the released rows are weighted.
+    """The published totals of a population to which the released rows were weighted, and the result.
 
     Attributes
     ----------
@@ -253,21 +260,21 @@ class CalibrationPart(Part):
 
     @property
     def described(self) -> str:
-        """Return the description of the column of weights."""
+        """Return a sentence that describes the column of weights."""
         return f"Raked to: {self.source}" if self.margins else f"Representative value of the row's class of {self.start}."
 
     @property
     def beyond(self) -> str:
-        """Return a phrase that says what cannot be checked about the totals from the bundle alone."""
+        """Return a statement about the weights that nobody can check with the bundle alone. It is part of a sentence, such
+        as "that the totals of the weights were published as stated".
+        """
         if not self.margins:
             return f"that the representative values of {self.start} are weights"
         return f"that the totals of the weights were published as stated ({self.source})"
 
     @classmethod
     def of(cls, calibration: Calibration, columns: Sequence[ColumnPart], outcome: Weights | str) -> CalibrationPart:
-        """Create this section from a calibration, on the released bins, with the weights or the reason why there are no
-        weights.
-        """
+        """Create this section from the totals and the outcome: the weights of the rows, or the reason why there are none."""
         labels = {column.name: column.labels for column in columns}
         return cls.like(
             calibration,
@@ -280,7 +287,7 @@ class CalibrationPart(Part):
         )
 
     def calibration(self, columns: Sequence[ColumnPart]) -> Calibration:
-        """Convert this section back to a calibration.
+        """Convert this section back to an object with the published totals and the limits of the weights.
 
         Raises
         ------
@@ -324,8 +331,8 @@ def _weights_part(weights: Weights) -> WeightsPart:
 
 
 def weights_or_reason(table: Counts, calibration: Calibration, columns: Sequence[ColumnPart]) -> Weights | str:
-    """Compute the weights of a table, or return the reason why there are no weights. The result depends only on released
-    values.
+    """Compute the weights that adjust a released table to published totals, or return the reason why there are none. The
+    result depends only on released values.
 
     Parameters
     ----------
@@ -345,7 +352,8 @@ def weights_or_reason(table: Counts, calibration: Calibration, columns: Sequence
 
 
 class PlanOfYearsPart(Part):
-    """A multi-year plan, which was made before its first year, and the year of this document.
+    """A plan of releases over several years, which was made before its first year, and the year of the plan to which this
+    document belongs.
 
     Attributes
     ----------
@@ -369,7 +377,7 @@ class PlanOfYearsPart(Part):
 
     @classmethod
     def of_plan(cls, year: YearOfSeries) -> PlanOfYearsPart:
-        """Create this section from the plan and the year of a release."""
+        """Create this section from the multi-year plan and the year of a release in it."""
         plan = year.horizon
         return PlanOfYearsPart.like(
             plan,
@@ -381,7 +389,7 @@ class PlanOfYearsPart(Part):
 
     @property
     def horizon(self) -> Horizon:
-        """Convert this section back to the multi-year plan."""
+        """Convert this section back to an object that describes the plan."""
         from synthrelease.privacy.plan import Horizon
 
         epsilons = tuple(map(Fraction, self.epsilons_exact))
@@ -389,7 +397,8 @@ class PlanOfYearsPart(Part):
 
 
 class YearsPart(PlanOfYearsPart):
-    """The multi-year plan, and the position of this release in the plan (theory 11.13, a promise over years).
+    """The multi-year plan, the year of this release, and the privacy loss of a person: promised for all years, and spent so
+    far (theory 11.13, a promise over years).
 
     Attributes
     ----------
@@ -439,9 +448,7 @@ class EarlierPart(Part):
 
 
 class CorrectedPart(Part):
-    """The release that this erratum replaces without spending budget: its digest, its version, and a description of what was
-    corrected.
-    """
+    """The release that this release corrects without spending budget: its digest, its version, and what was wrong."""
 
     digest: str
     version: str
@@ -449,7 +456,7 @@ class CorrectedPart(Part):
 
 
 class SeriesPart(Part):
-    """All releases that use records of the same persons.
+    """All releases that use records of the same persons, and the total privacy loss of a person from all of them.
 
     Attributes
     ----------
@@ -503,11 +510,11 @@ class ScoutPart(Part):
 
     @classmethod
     def of(cls, table: ScoutTable) -> ScoutPart:
-        """Create this section from the table [scout] of a configuration."""
+        """Create this section from the settings in the table [scout] of the configuration."""
         return cls.like(table, alone_exact=str(table.cap.alone))
 
     def cap(self) -> Cap:
-        """Convert this section back to the cap.
+        """Convert this section back to the cap: the most that the scout and the release may cost together.
 
         Raises
         ------
@@ -517,8 +524,8 @@ class ScoutPart(Part):
 
 
 class PopulationPart(Part):
-    """The guarantee for a member of the population, if nobody knows who was drawn into the file. A ledger charges only the main
-    guarantee.
+    """A further privacy guarantee, for a member of the population from which the file is a random sample. It holds only if
+    nobody knows who was drawn into the file. A ledger charges the main guarantee alone.
 
     Attributes
     ----------
@@ -537,7 +544,7 @@ class PopulationPart(Part):
     delta_exact: ExactText
 
     def loss(self) -> Loss:
-        """Return epsilon and delta, the stated privacy loss of a member of the population."""
+        """Return the privacy loss (epsilon and delta) of a member of the population."""
         return Loss(Fraction(self.epsilon_exact), Fraction(self.delta_exact))
 
 
@@ -562,20 +569,18 @@ class DesignPart(Part):
 
     @classmethod
     def of(cls, table: DesignTable) -> DesignPart:
-        """Create this section from the table [design] of a configuration."""
+        """Create this section from the survey design in the table [design] of the configuration."""
         return cls.like(table)
 
     @property
     def unknown(self) -> bool:
-        """Return whether the effect of clusters is unknown: neither a design effect nor random groups of clusters are
-        stated.
+        """Return whether nothing is stated about how much the clusters increase variances: neither a design effect nor a
+        column with random groups of clusters.
         """
         return self.effect is None and self.groups is None
 
     def effect_on(self, columns: Iterable[str]) -> float | None:
-        """Return the largest stated design effect among some columns, or None if the design effect of one of them is not
-        stated.
-        """
+        """Return the largest stated design effect of these columns, or None if it is not stated for one of them."""
         effects = [self.effect.get(name) for name in columns] if isinstance(self.effect, dict) else [self.effect]
         return None if None in effects else max((float(effect or 1) for effect in effects), default=1.0)
 
@@ -608,12 +613,12 @@ class ImputationPart(Part):
 
 
 def missing_bins(columns: Sequence[ColumnPart]) -> tuple[int | None, ...]:
-    """Return, for each column, the index of the bin of missing values, or None if the column has no such bin."""
+    """Return, for each column, the index of its bin of missing values, or None if it has no such bin."""
     return tuple(next((index for index, bin_ in enumerate(column.bins) if bin_.missing), None) for column in columns)
 
 
 def gaps_of(part: ImputationPart, columns: Sequence[ColumnPart]) -> Gaps:
-    """Return the rule for filling missing values, on the released bins."""
+    """Return the rule by which missing values in the released rows are filled in."""
     names = [column.name for column in columns]
     return Gaps(
         missing=missing_bins(columns),
@@ -625,8 +630,8 @@ def gaps_of(part: ImputationPart, columns: Sequence[ColumnPart]) -> Gaps:
 
 
 def flags_of_rows(table: ReleasedTable, open_: np.ndarray) -> list[str]:
-    """Return, for each row of data.csv, the names of the columns in which a value is missing and to be filled in, separated by
-    spaces.
+    """Return, for each row of data.csv, the names of the columns whose missing value is to be filled in. The names are
+    separated by spaces.
 
     Parameters
     ----------
@@ -693,7 +698,8 @@ class NumberPart(Part):
 
 
 class MarksPart(Part):
-    """Columns of the table that list which indicators apply to each row. The private file does not have these columns.
+    """Columns that summarise several yes/no indicators, such as a column that lists the diagnoses of a person. The private
+    file does not have these columns.
 
     Attributes
     ----------
@@ -711,5 +717,7 @@ class MarksPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns that list indicators. Each of them is a function of the columns of the indicators in its group."""
+        """Return each column that lists indicators, with the columns of these indicators. The indicators in a row determine
+        the list.
+        """
         return tuple((group.column, tuple(group.marks)) for group in self.groups)

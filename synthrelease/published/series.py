@@ -35,8 +35,8 @@ def read(content: bytes) -> ReleaseDocument:
 
 
 def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
-    """Create the published section about an earlier release. It depends only on the release.json of the earlier release and on
-    the document of this release.
+    """Describe an earlier release of the same register for the release.json of this release. The description depends only
+    on the two files release.json.
 
     Parameters
     ----------
@@ -66,7 +66,8 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
 
 
 def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedEstimatePart]:
-    """Yield those estimates of an earlier release whose columns have the same bins in the new release.
+    """Yield those estimates of an earlier release that can be compared with the new release, because their columns still
+    have the same bins.
 
     Nothing is yielded if the earlier release could have been published in several ways. Each interval of such a release uses
     only a share of the risk, so no interval for a change can be computed from it.
@@ -98,7 +99,7 @@ def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: Rel
 
 
 def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> Loss:
-    """Return the largest privacy loss of a person from all years up to this year.
+    """Return the largest privacy loss that a person can have had from the first year of the plan up to this year.
 
     For a year without a named release, the planned budget is counted, because a run that does not release a table also spends
     its budget. The budget of a first run is also counted if its year has a second run. An erratum counts as the release that it
@@ -152,8 +153,8 @@ def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person
 
 
 def _origin(digest: str, corrected: dict[str, str]) -> str:
-    """Return the digest of the release that spent the budget. Starting from an erratum, the function goes back to the release
-    that it corrects, and so on.
+    """Return the digest of the original release, which spent the budget. Given the digest of an erratum, this is the
+    release that it corrects; if that is itself an erratum, the search goes on.
     """
     seen = set()
     while digest in corrected and digest not in seen:

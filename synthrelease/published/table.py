@@ -43,7 +43,8 @@ class TableError(OutputError):
 
 @dataclass(frozen=True, kw_only=True)
 class TableShape:
-    """A description of the columns of a released table, which is needed to read its files.
+    """The columns of a released table as a reader of its files needs them: names, labels, order of the bins, and additional
+    columns such as weights.
 
     Attributes
     ----------
@@ -83,7 +84,8 @@ class TableShape:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowsBatch:
-    """A batch of consecutive rows of a file, or a batch of roots with their members.
+    """A batch of consecutive rows of a file. If the table has members, each row is a root (such as a household) with all
+    its members.
 
     Attributes
     ----------
@@ -105,7 +107,7 @@ class RowsBatch:
 
     @classmethod
     def joined(cls, batches: Iterable[RowsBatch], shape: TableShape) -> RowsBatch:
-        """Join several batches of a table of this shape into one batch."""
+        """Concatenate several batches of rows to one batch."""
         none = cls(bins=[np.zeros(0, dtype=np.min_scalar_type(max(len(labels) - 1, 0))) for labels in shape.labels])
         batches = [none, *batches]
         bins = [np.concatenate(parts) for parts in zip(*(batch.bins for batch in batches), strict=True)]
@@ -122,7 +124,9 @@ def written(fields: Sequence[str]) -> bytes:
 
 
 class LabelledBins:
-    """Convert the labels in a column to bin indices. Arrow stores the strings of a column as a dictionary, in any order."""
+    """A converter from the strings in one column of a file to indices of bins. It receives the strings as an Arrow
+    dictionary, whose entries may be in any order.
+    """
 
     def __init__(self, name: str, labels: Sequence[str]):
         self._name, self._places = name, {label: index for index, label in enumerate(labels)}
@@ -208,7 +212,8 @@ def _other_columns(found: Sequence[str], expected: Sequence[str]) -> str:
 
 
 def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a CSV file as Arrow record batches with dictionary-encoded strings.
+    """Yield the rows of a CSV file in batches of Arrow. Columns of strings are dictionary-encoded, so that each different
+    string is stored only once.
 
     Parameters
     ----------
@@ -262,7 +267,8 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
 
 @dataclass(frozen=True, kw_only=True)
 class TableFile:
-    """A table of a release. Its file has the same name in every format, except for the extension.
+    """A table of a release: all rows, only the roots, or only the members. Its file has the same name in every format,
+    except for the extension.
 
     Attributes
     ----------
@@ -279,7 +285,7 @@ class TableFile:
     of_members: bool = False
 
     def named(self, ending: str) -> str:
-        """Return the file name with the extension of a format."""
+        """Return the name of this table's file in the format with this ending, such as "csv"."""
         return f"{self.stem}.{ending}"
 
 
@@ -309,13 +315,17 @@ def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: Bundl
 
 
 def shape_of_roots(shape: TableShape) -> TableShape:
-    """Return the shape of data.csv if it contains roots: the key, and the columns of roots, including the number of members."""
+    """Describe the columns of data.csv for linked tables: the key, and the columns of roots (such as households), including
+    the number of members.
+    """
     linked = _linked(shape)
     return _part(shape, linked.of_roots(shape.names), shape.weighted)
 
 
 def shape_of_members(shape: TableShape) -> TableShape:
-    """Return the shape of members.csv: the key of the root, and the columns of one member."""
+    """Describe the columns of members.csv: the key of the root, and the columns of one member (such as a person of a
+    household).
+    """
     linked = _linked(shape)
     return replace(_part(shape, linked.slots[0], weighted=False), names=linked.names)
 
@@ -340,16 +350,16 @@ def _linked(shape: TableShape) -> Linked:
 
 
 def slots_of(shape: TableShape) -> list[list[int]]:
-    """Return, for each column of members, its indices in a row that contains a root with all its members: one index for the
-    first member, one for the second, and so on.
+    """Find the columns of members in a table in which each row is a root with all its members. Return, for each column of a
+    member, the indices of this column for the first member, the second member, and so on.
     """
     linked = _linked(shape)
     return [[shape.names.index(slot[column]) for slot in linked.slots] for column in range(len(linked.names))]
 
 
 def _wide(of_roots: Iterator[RowsBatch], of_members: Iterator[RowsBatch], shape: TableShape) -> Iterator[RowsBatch]:
-    """Read the file of roots and the file of members together. Yield one batch, in which each row contains a root with all its
-    members.
+    """Match each root (such as a household) with its members from the second file. Yield one batch, in which each row is a
+    root with all its members.
 
     Raises
     ------
@@ -386,7 +396,8 @@ METADATA = {b"description": NOTICE.encode("ascii")}
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedTable:
-    """The released rows as counts of cells, with the labels of the bins of every column.
+    """The released table as a list of its distinct rows (cells), each with the number of times that it occurs, and with the
+    labels of the bins of every column.
 
     Attributes
     ----------
@@ -436,7 +447,9 @@ class ReleasedTable:
             yield rows if ends is None else np.searchsorted(ends, rows, side="right")
 
     def of_roots(self) -> ReleasedTable:
-        """Return the table with only the columns of roots. If there are no members, return the whole table."""
+        """Return the table without the columns of members, so that each row is a root (such as a household). A table
+        without members is returned as it is.
+        """
         linked = self.linked
         if linked is None:
             return self
@@ -450,7 +463,9 @@ class ReleasedTable:
         )
 
     def of_members(self) -> ReleasedTable | None:
-        """Return the table of the members, or None if there are no members."""
+        """Return a table in which each row is one member (such as a person of a household), or None if the release has no
+        members.
+        """
         linked = self.linked
         if linked is None:
             return None
@@ -473,12 +488,12 @@ class ReleasedTable:
 
     @cached_property
     def margins(self) -> list[np.ndarray]:
-        """Return, for every column, an (n_bins,) array with the number of rows in each bin."""
+        """Return, for every column, an (n_bins,) array with the number of released rows in each bin."""
         return self.counts.margins()
 
     def two_way(self, left: int, right: int) -> np.ndarray:
-        """Return the counts of two columns as an (n_bins of left, n_bins of right) array. The index `left` must be smaller than
-        the index `right`.
+        """Cross-tabulate two columns, given by their indices. Return an (n_bins of left, n_bins of right) array with the
+        number of released rows. `left` must be smaller than `right`.
         """
         return self.counts.marginal((left, right))
 
@@ -510,7 +525,8 @@ def read_parquet(
 
 
 def csv_rows(content: Content, shape: TableShape, members: Content = b"") -> Iterator[RowsBatch]:
-    """Yield the rows of data.csv in order. If the release has members, yield each root together with its members.
+    """Yield the rows of data.csv in batches and in order. If the release has members, each row is a root together with its
+    members from the second file.
 
     Raises
     ------
@@ -524,7 +540,7 @@ def csv_rows(content: Content, shape: TableShape, members: Content = b"") -> Ite
 
 
 def table_of(batches: Iterable[RowsBatch], shape: TableShape) -> ReleasedTable:
-    """Count these rows by cell, and return them as a table.
+    """Count how often each distinct row occurs in these batches, and return the result as a released table.
 
     Raises
     ------
@@ -548,7 +564,7 @@ def table_of(batches: Iterable[RowsBatch], shape: TableShape) -> ReleasedTable:
 
 
 def _of_cells(counts: Counts, rows: RowsBatch) -> np.ndarray:
-    """Return an (n_cells,) array with the weight of the rows in each cell.
+    """Return an (n_cells,) array with the weight of each distinct row.
 
     Raises
     ------
