@@ -48,8 +48,8 @@ _DIGITS = 12  # Significant digits of computed numbers in the data, few enough t
 
 
 def ask_files(document: ReleaseDocument, table: ReleasedTable, measured: bytes | None) -> dict[str, bytes]:
-    """Return the page in each language of the card, by file name. The dict is empty if no noisy table is published, or if
-    nothing limited the number of measurements before the release.
+    """Return the pages ask.html, on which readers can ask questions, in each language of the card. The dict is empty if no
+    noisy tables are published, or if they cannot give estimates because the number of measurements had no limit.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def ask_files(document: ReleaseDocument, table: ReleasedTable, measured: bytes |
 
 
 def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
-    """Return the data for the page, which are written into it as JSON: the noisy tables on released bins, the columns, and the
-    number of rows in the file.
+    """Collect the data for the page ask.html, which are written into it as JSON: the published noisy tables, the columns,
+    and what is known about the number of rows.
 
     Parameters
     ----------
@@ -184,8 +184,8 @@ def _column(release: PublishedRelease, column: PublishedColumn) -> dict[str, Any
 
 
 def _population(release: PublishedRelease, column: str) -> dict[str, Any]:
-    """Return the design effect for questions about a column, and the reasons why their answers have no interval for a
-    population.
+    """Return the design effect for questions about a column, and the reasons why answers on the page have no interval for
+    the population.
     """
     every = Condition(text="", rule=None)
     survey = Sampling.of(Question(kind="share", text="", column=column, met=every, where=every), release)

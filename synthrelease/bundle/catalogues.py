@@ -65,7 +65,7 @@ def croissant_bytes(dataset: Dataset) -> bytes:
 
 
 def _citation(dataset: Dataset) -> str:
-    """Return a BibTeX entry for a dataset."""
+    """Return a BibTeX entry with which a paper can cite the dataset."""
     entries = {
         "title": f"{dataset.title}, version {dataset.card.version}",
         "author": f"{{{dataset.card.organisation}}}" if dataset.card.organisation else "",

@@ -94,7 +94,8 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """A table of the release: the table of the rows or, for linked tables, the table of the members.
+    """A table as data catalogues describe it: all rows, only the roots, or only the members of linked tables (such as the
+    persons of households).
 
     Attributes
     ----------
@@ -138,7 +139,7 @@ class Dataset:
 
     @classmethod
     def of(cls, document: ReleaseDocument, sizes: Mapping[str, int] | None = None) -> Dataset:
-        """Return the description of the release that a document describes.
+        """Collect the facts about a release that data catalogues need from its release.json.
 
         Parameters
         ----------
@@ -176,8 +177,8 @@ class Dataset:
         return self.card.published.isoformat()
 
     def reached(self, by_email: str, otherwise: str) -> dict[str, str]:
-        """Return the contact as a dict with one key. The key is `by_email` if the contact is an e-mail address, otherwise
-        `otherwise`. The dict is empty if the card states no contact.
+        """Return the publisher's contact as a dict with one entry. Its key is `by_email` for an e-mail address, and
+        `otherwise` for a web address. The dict is empty if no contact is stated.
         """
         contact = self.card.contact
         return {by_email if is_email(contact) else otherwise: contact} if contact else {}

@@ -96,8 +96,8 @@ def _variance(noisy: NoisySum) -> float:
 def _bins_of(
     columns: Sequence[int], measured: NoisyMarginals, transformation: Transformation, released: Transformation
 ) -> dict[str, Any]:
-    """Return the columns of a table or sum, the labels of its measured bins, and for each measured bin the released bin that
-    contains it.
+    """Describe the columns of a noisy table or sum: their names, the labels of the bins in which they were measured, and
+    for each of these bins the index of the released bin that contains it.
     """
     binnings = [(transformation.binnings[column], released.binnings[column]) for column in columns]
     return {
@@ -116,8 +116,8 @@ _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
 def planned_parts(
     spec: ReleaseSpec, configuration: Configuration, guarantee: Guarantee, n_file: int | None, n: int
 ) -> dict[str, Any]:
-    """Return those sections of release.json, by field, that follow from the specification, the drawn configuration and the
-    numbers of rows.
+    """Return those sections of release.json that are known before any row is generated: they follow from the specification,
+    the drawn configuration, and the numbers of rows.
 
     Parameters
     ----------
@@ -147,13 +147,15 @@ def planned_parts(
 
 
 def column_parts(transformation: Transformation) -> list[ColumnPart]:
-    """Return the sections that describe the columns of a released table with their bins."""
+    """Describe each column of a released table, with its bins, as a section of release.json."""
     binned = zip(transformation.schema.columns, transformation.binnings, strict=True)
     return [ColumnPart.of(column, binning) for column, binning in binned]
 
 
 def parameters(criterion: Criterion) -> dict[str, Any]:
-    """Return the settings of a criterion in the acceptance file, without its name, kind, threshold and epsilon."""
+    """Return the settings of a criterion that depend on its kind. These are all its settings in the acceptance file except
+    name, kind, threshold and epsilon.
+    """
     return criterion.model_dump(mode="json", exclude=_NO_PARAMETERS, exclude_none=True)
 
 
@@ -222,7 +224,7 @@ def with_flavour(document: ReleaseDocument) -> ReleaseDocument:
 
 
 def criterion_part(score: Score, criterion: Criterion, n: int, bounds: BoundsPart | None = None) -> CriterionPart:
-    """Return the section about a criterion, with its released value and with the interval that follows from this value and its
+    """Describe a criterion for release.json: its released value, and an interval for the exact value that follows from the
     noise.
     """
     part = CriterionPart.of(score, criterion.figure_range, parameters(criterion))
@@ -230,7 +232,8 @@ def criterion_part(score: Score, criterion: Criterion, n: int, bounds: BoundsPar
 
 
 def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None) -> IntervalPart | None:
-    """Return the interval for the exact criterion value, or None if the noise gives no interval.
+    """Compute an interval for the exact value of a criterion from the released value and its noise. Return None if the
+    distribution of the noise gives no interval.
 
     The interval depends on the other fields of the criterion and on the number n of released rows. If the criterion's value is
     computed from measurements, the interval also depends on `bounds`. A value without noise is exact. If the noise is not
@@ -254,8 +257,8 @@ def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None)
 
 
 def _figure_interval(part: CriterionPart, sensitivity: float, n: int) -> FigureInterval:
-    """Return the interval that follows from the distribution of the noise. The criterion value may have its own noise, or noise
-    that it shares with other values.
+    """Compute an interval for the exact value of a criterion from the distribution of its noise. This noise may belong to
+    one value alone, or be shared by several values.
     """
     value, best, worst = float(part.value), float(part.best), None if part.worst is None else float(part.worst)
     if part.noise is not None:

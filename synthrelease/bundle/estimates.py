@@ -46,8 +46,8 @@ ESTIMATED_LEVEL = 0.95
 
 
 def estimates_part(document: ReleaseDocument, tables: bytes, not_a_sample: Sequence[NotSample] | None) -> EstimatesPart | None:
-    """Return the section of release.json about estimates. Return None if nothing limited the number of measurements before the
-    release, because nothing is estimable in this case.
+    """Compute the section "estimates" of release.json from the published noisy tables. Return None if the number of
+    measurements before the release had no limit, because the noise is then not known well enough for estimates.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def with_tables(document: ReleaseDocument, measured: bytes) -> PublishedRelease:
 
 
 def declared(document: ReleaseDocument, specification: bytes) -> tuple[NotSample, ...]:
-    """Return the reasons why the rows of the file are not a simple random sample of a population.
+    """Return the reasons why the rows of the file are not a simple random sample of a population, such as "design weights".
 
     The reasons come from release.json and specification.json.
     """
@@ -120,7 +120,8 @@ def declared(document: ReleaseDocument, specification: bytes) -> tuple[NotSample
 
 
 def with_estimates(document: ReleaseDocument, measured: bytes | None, specification: bytes) -> ReleaseDocument:
-    """Add the estimates to a document. If they cannot be computed, return the document without estimates.
+    """Add the estimates from the noisy tables to the content of release.json. If there are no tables or the computation
+    fails, no estimates are added.
 
     The estimates are computed from public values, after the budget is spent. So an error in this computation must not stop the
     release.
@@ -203,8 +204,8 @@ def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[s
 
 
 def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:
-    """Add two facts to the document: the checksums of the files with estimates, and limits on how large the errors of the
-    counts in estimates.csv may be.
+    """Complete release.json after estimates.csv is written: add the checksums of the files with estimates, and limits on
+    the errors of the counts in them.
     """
     part = document.estimates
     if part is None or CSV not in files:
@@ -214,8 +215,9 @@ def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> Releas
 
 
 def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
-    """Return, for each column and each pair of columns, half the width (in rows) of the widest interval of a count. If one of
-    the counts is not estimable, return the total number of rows instead.
+    """Summarise how uncertain the counts in estimates.csv are. Return, for each column and each pair of columns, half the
+    width (in rows) of the widest interval of a count. If one of the counts has no interval, return the total number of rows
+    instead.
     """
     errors: dict[str, int] = {}
     for line in lines:
@@ -228,7 +230,7 @@ def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
 
 
 def with_files(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:
-    """Add the checksums of further data files to the document."""
+    """Add the checksums of these files to the list of files in release.json."""
     digests = {name: sha256(content) for name, content in files.items()}
     return document.model_copy(update={"files": {**document.files, **digests}})
 

@@ -166,8 +166,8 @@ class Variable:
 
 
 def variables(document: ReleaseDocument, package: PackageLimits, file: TableFile) -> tuple[Variable, ...]:
-    """Return the columns of a table as variables of a statistical package, in the order of the table. The label of a renamed
-    column begins with its original name.
+    """Describe the columns of a table as variables of a statistical package, with names and labels that the package
+    accepts. The label of a renamed column begins with its original name.
     """
     taken = [WEIGHT, SYNTHETIC, *([key_name(file.key, package)] if file.key else [])]
     names = renamed([column.name for column in file.columns], package, taken)
@@ -183,12 +183,16 @@ def variables(document: ReleaseDocument, package: PackageLimits, file: TableFile
 
 
 def key_name(key: str, package: PackageLimits) -> str:
-    """Return the name that the key column of a linked table has in a package."""
+    """Return the name of the key column of a linked table in a file of this statistical package. It differs from `key` if
+    the package does not accept this name.
+    """
     return renamed([key], package)[key]
 
 
 def further_labels(document: ReleaseDocument) -> dict[str, str]:
-    """Return the labels of the columns that have no bins: the weight, and the column that says that a row is synthetic."""
+    """Return labels for those columns of the files that are not columns of the schema: the weight of a row, and the column
+    `synthetic` that is 1 in every row.
+    """
     labels = {WEIGHT: "Weight: number of records that a row represents"} if document.weighted else {}
     return labels | ({SYNTHETIC: "Synthetic data: 1 in every row"} if document.bundle.synthetic_column else {})
 

@@ -25,8 +25,8 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 
 def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[ImputationPart, dict[str, bytes]]:
-    """Return the section of release.json about the completed copies, and the file with the copies. If the copies cannot be
-    made, the section states the reason, and there is no file.
+    """Make complete copies of the released table, in which missing values are filled in. Return the section of release.json
+    about them, and the file with the copies. If this fails, the section states the reason, and there is no file.
 
     Notes
     -----
@@ -50,14 +50,14 @@ def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[Imputat
 
 
 def placeholder(value: ImputationTable, rows: AcceptedRows) -> ImputationPart:
-    """Return the section about the completed copies for a preview. A preview does not count the rows with missing values."""
+    """Return the section about the completed copies for a preview, in which no copies are made."""
     match = list(value.match if value.match is not None else rows.table.names)
     return ImputationPart(copies=value.copies, donors=value.donors, match=match, rows=0, smallest=1, failed="")
 
 
 def files_anew(part: ImputationPart, files: Mapping[str, bytes], old: BundleTable, new: BundleTable) -> dict[str, bytes]:
-    """Return the file with the copies for a rewritten bundle. The file may have a new name, and gains or loses the column
-    `synthetic` as the new bundle requires.
+    """Return the file with the completed copies for a bundle whose formats are changed. The copies stay the same, but the
+    file may get another name, and may gain or lose the column `synthetic`.
     """
     if part.file(old) not in files:
         return {}
@@ -89,7 +89,7 @@ def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.n
 
 
 def relabelled(content: bytes, *, marked: bool, mark: bool) -> bytes:
-    """Add or remove the column `synthetic` in the file with the copies.
+    """Add the column `synthetic` to the file with the completed copies, or remove it.
 
     Parameters
     ----------

@@ -51,8 +51,8 @@ def laplace_interval(
     passed_below: float | None,
     level: Fraction = LEVEL,
 ) -> FigureInterval:
-    """Return an interval that contains the exact criterion value in a share of at least `level` of all releases. It is computed
-    from the known noise distribution of `laplace_figure`.
+    """Compute a confidence interval for the exact value of a criterion from its released value, to which discrete Laplace
+    noise was added. The interval takes into account that only values below the threshold are released.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def one_noise_interval(
 
 
 def _largest(released: int, limit: int | None, decay: float, tail: float) -> int | None:
-    """Return the largest exact value, in steps, for which a released value of at most `released` still has a probability above
-    `tail`. The result is None if there is no largest value.
+    """Find the upper end of the interval: the largest exact value, in steps, with which a released value of at most
+    `released` has a probability above `tail`. Return None if there is no largest value.
     """
 
     def probability(exact: int) -> float:
@@ -123,7 +123,9 @@ def _largest(released: int, limit: int | None, decay: float, tail: float) -> int
 
 
 def cumulative(z: int, decay: float) -> float:
-    """Return Pr[noise <= z] for integer noise with Pr[z] proportional to decay^|z|."""
+    """Return the probability that discrete Laplace noise is at most z. The noise is an integer with Pr[z] proportional to
+    decay^|z|.
+    """
     return 1 - decay ** (z + 1) / (1 + decay) if z >= 0 else decay**-z / (1 + decay)
 
 
@@ -131,7 +133,8 @@ def cumulative(z: int, decay: float) -> float:
 
 
 def public_facts(document: ReleaseDocument, counts: Counts | None = None, raw: Plausibility | None = None) -> PublicFacts:
-    """Return the public facts in release.json, with the released table and the rules for private rows if they are given.
+    """Collect the facts in release.json that criteria may use without any privacy cost. The released table and the rules
+    for private rows are included if they are given.
 
     Parameters
     ----------
@@ -146,8 +149,8 @@ LEAST_RISK = 0.001
 
 
 def with_file_ends(document: ReleaseDocument, counts: Counts) -> ReleaseDocument:
-    """If the release used only a random part of the rows, return the document with limits for the whole file. Otherwise return
-    the document unchanged.
+    """If the release used only a random part of the rows, add to each criterion an upper limit on its value for all rows of
+    the file. Otherwise return the document without such limits.
     """
     facts, limited = public_facts(document, counts), rows_were_drawn(document)
     criteria = [_with_file_high(part, file_end(part, document, facts) if limited else None) for part in document.criteria]
@@ -162,8 +165,8 @@ def _with_file_high(part: CriterionPart, limit: float | None) -> CriterionPart:
 
 
 def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> float | None:
-    """Return an upper limit, with confidence `LEVEL`, on the exact criterion value for all rows of the file that pass the
-    rules. The release used only some of these rows.
+    """Return an upper limit, with confidence `LEVEL`, on the exact value that a criterion would have for all rows of the
+    file that the rules keep. The release used only a random part of these rows.
 
     The result is None if there is no upper limit on the value for the drawn rows, or no upper limit on the error that is caused
     by drawing them.
@@ -179,8 +182,8 @@ def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts)
 
 
 def error_band(document: ReleaseDocument, largest: int | None = None) -> float | None:
-    """Return a limit, with confidence `LEVEL`, on the difference between a share in the released table and the same share in
-    the file, or None if no criterion gives a limit.
+    """Return how far a share in the released table may lie from the same share in the file, with confidence `LEVEL`. Return
+    None if no criterion gives such a limit.
 
     Parameters
     ----------
@@ -197,8 +200,8 @@ def error_band(document: ReleaseDocument, largest: int | None = None) -> float |
 
 
 def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
-    """Return the first criterion that limits the error of every bin of every column. Such a criterion may also limit the errors
-    of tables of several columns.
+    """Return the first criterion that limits the error of the share of every bin in every column. It may also limit the
+    errors in tables of several columns.
 
     The result is None if there is no such criterion, or if the criterion values refer only to a piece of the original rows.
     """
@@ -208,8 +211,8 @@ def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
 
 
 def band_columns(document: ReleaseDocument) -> int | None:
-    """Return the number m such that `error_band` holds for every combination of values of at most m columns. Return None if it
-    holds for any number of columns, or if no criterion gives an error band.
+    """Return how many columns a table may have so that `error_band` holds for its cells. Return None if it holds for tables
+    of any number of columns, or if no criterion gives an error band.
     """
     criterion = of_every_cell(document)
     largest = len(document.columns) if criterion is None else _columns_of(criterion, document)
@@ -222,13 +225,13 @@ def rows_were_drawn(document: ReleaseDocument) -> bool:
 
 
 def kept_rows(document: ReleaseDocument) -> KeptRows:
-    """Return the published information about K, the number of rows in the file that satisfy the rules."""
+    """Return what is published about the number of rows of the file that the rules keep."""
     return KeptRows.of(document)
 
 
 def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | None:
-    """Return the random drawing of the rows that a criterion value describes, with the share of the risk at `LEVEL` that
-    remains for it. The upper end of the interval uses the rest of the risk.
+    """Describe how the rows that a criterion value describes were drawn from the file, and how much of the risk of an error
+    (1 - `LEVEL`) is left for this random drawing. The interval of the value uses the rest of the risk.
 
     The probability that public rows completed the table is subtracted first. One fiftieth of the remaining risk is used for the
     noise in the number of rows that pass the rules. The result is None in three cases: no risk remains, the value has no
@@ -251,7 +254,8 @@ def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | 
 
 
 def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
-    """Return an upper bound on the probability that the exact criterion value lies above the upper end of its interval.
+    """Return the risk that the interval of a criterion is too low: an upper bound on the probability that the exact value
+    lies above its upper end.
 
     The result is None if the interval is only an estimate, or if there is no interval.
     """
@@ -265,8 +269,8 @@ def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
 
 
 def ways(document: ReleaseDocument) -> dict[str, int]:
-    """Return, for each column, the number of different binnings with which it could have been released. The dict is empty if
-    there is only one configuration.
+    """Return, for each column, with how many different sets of bins it could have been released. The dict is empty if the
+    release could not have been made in any other way.
     """
     if document.selection.configurations == 1:
         return {}

@@ -117,7 +117,9 @@ def deployment_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
 
 
 def _filled(value: Any, values: dict[str, Any]) -> Any:
-    """Return a copy of a table in which each string is rendered as a template. Line ends in strings become spaces."""
+    """Fill in the templates of a nested table: each string in it is a template, into which the values are inserted. Return
+    the result as a copy, with each string on one line.
+    """
     if isinstance(value, dict):
         return {name: _filled(inner, values) for name, inner in value.items()}
     if isinstance(value, list):
@@ -129,9 +131,7 @@ _texts: dict[str, str] = {}
 
 
 def _text_template(text: str) -> Template:
-    """Compile a string as a template. The template gets a name, so that it is compiled only once and cached, like a template in
-    a file.
-    """
+    """Compile a string as a Jinja template. Each different string is compiled only once."""
     name = sha256(text.encode())
     _texts[name] = text
     return _environment_of_texts().get_template(name)

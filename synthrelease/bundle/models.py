@@ -19,7 +19,8 @@ from synthrelease.published.models import GroupPart, ModelPart, ModelsPart, Shar
 
 
 def models_part(measured: Measured, noisy: NoisyModels, transformation: Transformation) -> ModelsPart:
-    """Return the section of release.json with the noisy sums, but without answers.
+    """Describe the noisy sums that were measured for questions as the section "models" of release.json. The answers are
+    added later.
 
     Parameters
     ----------
@@ -67,7 +68,8 @@ def _model_part(
 
 
 def with_models(document: ReleaseDocument, part: ModelsPart, measured: bytes | None, specification: bytes) -> ReleaseDocument:
-    """Add the questions that were measured directly to a document, with their answers if these can be computed.
+    """Compute the answers to the questions that were measured directly, and add them with the noisy sums to release.json.
+    If the computation fails, the answers are left out.
 
     The answers are computed from public values, after the budget is spent. So an error in this computation must not stop the
     release.

@@ -22,7 +22,9 @@ def sentences(part: ModelsPart) -> tuple[str, ...]:
 
 
 def rows(part: ModelsPart) -> tuple[tuple[str, ...], ...]:
-    """Return a row of the card's table for each number in the answers: question, name, estimate and intervals."""
+    """Return the rows of a table on the card, with one row for each number in the answers, such as a coefficient of a
+    regression: question, name, estimate and intervals.
+    """
     lines = []
     for answer in part.answers:
         if not answer.terms:

@@ -45,8 +45,8 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 @dataclass(frozen=True, kw_only=True)
 class MadeOfRows:
-    """The released table with its weights, if it has any. Also the sections of release.json and the files that were computed
-    from the released rows.
+    """The released table, with weights if the rows were weighted to published totals. Also everything that is computed from
+    its rows: sections of release.json, and files such as the completed copies.
     """
 
     table: ReleasedTable
@@ -55,8 +55,8 @@ class MadeOfRows:
 
 
 def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOfRows:
-    """Compute the weights and the completed copies of a released table. Return the table with its weights, and the sections and
-    files that result.
+    """Compute from the accepted rows what the options ask for: the weights of the rows, and the copies in which missing
+    values are filled in.
 
     Parameters
     ----------
@@ -73,7 +73,9 @@ def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOf
 
 
 def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
-    """Return the sections about weights and completed copies for a preview, which has no accepted rows."""
+    """Return the sections of release.json about weights and completed copies for a preview. They contain invented values,
+    because a preview has no rows.
+    """
     parts = dict[str, Part]()
     if (totals := spec.options.calibration) is not None:
         parts["calibration"] = equally_weighted(totals, rows)
@@ -83,13 +85,17 @@ def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
 
 
 def files_anew(old: ReleaseDocument, files: Mapping[str, bytes], bundle: BundleTable) -> dict[str, bytes]:
-    """Return the additional files of a rewritten bundle that belong to options."""
+    """Return the additional data files, at present only the completed copies, for a bundle that is rewritten in other
+    formats.
+    """
     part = old.imputation
     return {} if part is None else imputation.files_anew(part, files, old.bundle, bundle)
 
 
 def planned(spec: ReleaseSpec, rows: int) -> dict[str, Part]:
-    """Return those sections of release.json that follow from the specification and the number of rows that the release uses."""
+    """Return the sections of release.json about a random division of the rows ([partition]) or of the register ([split]),
+    if the specification has one. They are known before any row is generated.
+    """
     parts = dict[str, Part]()
     if spec.options.partition is not None:
         parts["partition"] = PartitionPart.of(spec.options.partition, rows)
@@ -99,7 +105,7 @@ def planned(spec: ReleaseSpec, rows: int) -> dict[str, Part]:
 
 
 def with_parts(document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mapping[str, Part]) -> ReleaseDocument:
-    """Add the sections of all options to the document of a new release. The document already contains the planned sections.
+    """Add the sections of all options to the release.json of a new release. The sections from `planned` are already there.
 
     Parameters
     ----------
@@ -113,7 +119,8 @@ def with_parts(document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mappi
 def with_parts_anew(
     document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mapping[str, Part], content: bytes
 ) -> ReleaseDocument:
-    """Return the document of a rewritten bundle. Only texts, weights and formats may differ from the old document.
+    """Compute the sections of all options again for a bundle that is rewritten. Only texts, weights and file formats may
+    differ from the old release.json.
 
     Parameters
     ----------
@@ -134,7 +141,9 @@ def with_parts_anew(
 
 
 def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
-    """Return those sections of release.json that follow from the specification and from other sections of the document."""
+    """Return those sections of release.json that repeat the settings of options, such as the nested areas. They follow from
+    the specification and from other sections of release.json.
+    """
     parts = dict[str, Part]()
     if (linked := spec.schema.linked) is not None:
         parts["members"] = MembersPart.of(linked)
@@ -154,8 +163,8 @@ def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
 
 
 def _population(population: PopulationTable, document: ReleaseDocument, rows: int) -> PopulationPart:
-    """Return the section with the guarantee for a member of the population. It exists if the file is a random sample and its
-    number of rows is public.
+    """Compute the privacy guarantee for a member of the population, of which the file is a random sample. Return it as a
+    section of release.json.
 
     Theory 11.3, amplification by a subset.
     """
@@ -188,7 +197,7 @@ class CardColumn(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class CardSection:
-    """One section of the card: paragraphs, and a table if there are rows.
+    """A section of the card about an option: its heading, paragraphs, and sometimes a table.
 
     Attributes
     ----------
@@ -224,8 +233,8 @@ def statements(document: ReleaseDocument) -> list[CardStatement]:
 
 
 def about_figures(document: ReleaseDocument) -> list[str]:
-    """Return warnings for readers of criterion values. There are warnings only if these values describe just a piece of the
-    rows.
+    """Return warnings for readers if the criterion values describe only a random piece of the rows. Otherwise the list is
+    empty.
     """
     texts, in_file = list[str](), document.domain.file_rows
     if document.partition is not None:
@@ -281,8 +290,8 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
 
 
 def listed_rules(document: ReleaseDocument) -> list[RulePart]:
-    """Return the rules that the card lists. Rules of nested areas and of indicators are left out, because the card has separate
-    sections about them.
+    """Return the plausibility rules that the card lists one by one. Rules that follow from nested areas or from indicators
+    are left out, because the card explains them in separate sections.
     """
     areas, marks = document.geography, document.marks
     levels = [] if areas is None else [f"{level.column} " for level in areas.levels]
@@ -298,7 +307,7 @@ def listed_rules(document: ReleaseDocument) -> list[RulePart]:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """A message about an option that the command prints after a release is written."""
+    """A message that the command prints after a release is written, such as the range of the weights."""
 
     text: str
     failed: bool = False
@@ -324,9 +333,9 @@ def outcomes(document: ReleaseDocument) -> list[Outcome]:
 
 
 def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, np.ndarray | None]:
-    """Return the section of release.json about weights, and the weight of a row in each cell. The weights are None if no
-    weights reproduce the published totals. In this case, the table is released without weights, because it has met all criteria
-    and its budget is spent.
+    """Compute the weights that adjust the released rows to published totals. Return the section of release.json about them,
+    and the weight of a row in each cell. If no weights reproduce the totals, the table is still released without weights
+    (None), because its budget is spent.
     """
     calibration = value.on(rows.transformation)
     outcome = weights_or_reason(rows.table.counts, calibration, rows.columns)
@@ -335,7 +344,9 @@ def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, n
 
 
 def equally_weighted(value: Calibration, rows: AcceptedRows) -> CalibrationPart:
-    """Return the section about weights for a preview, in which all weights are equal."""
+    """Return the section of release.json about weights for a preview. A preview has no accepted rows, so all its weights
+    are 1.
+    """
     equal = Weights(
         of_cells=np.ones(1), smallest=1.0, largest=1.0, design_effect=1.0, cycles=1, deviation=value.tolerance, joined=()
     )

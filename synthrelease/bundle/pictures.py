@@ -59,7 +59,9 @@ _WIDTH = 340.0
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """The pictures (SVG) in the card's section for data users, and the number of pairs of columns that have no picture."""
+    """The pictures (SVG) in the card's section for data users. The card does not draw all pairs of columns;
+    `pairs_left_out` is the number of other pairs.
+    """
 
     one_way: Mapping[str, Markup]
     two_way: Mapping[str, Markup]
@@ -201,7 +203,9 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
     """
 
     def used(part: CriterionPart, value: float | None) -> float:
-        """Return the share of the allowed error that a criterion value uses: 0 at the best value, 1 at the threshold."""
+        """Return which share of the allowed error a criterion value uses: 0 for the best possible value, and 1 for a value
+        equal to the threshold.
+        """
         allowed = float(part.threshold) - float(part.best)
         return math.inf if value is None else 0.0 if allowed <= 0 else (float(value) - float(part.best)) / allowed
 
@@ -237,7 +241,7 @@ def charge_picture(root: ChargePart) -> Markup:
 
 
 def drawn(template: str, **values: Any) -> Markup:
-    """Render the template of a picture, without empty lines and indentation."""
+    """Draw a picture: fill in its SVG template with these values. Empty lines and indentation are removed."""
     colours = {"INK": INK, "MUTED": MUTED, "PAPER": PAPER, "SOFT": SOFT, "LINE": LINE, "BLUE": BLUE, "RED": RED, "BAND": BAND}
     text = environment().get_template(template).render(colours, c=_n, shortened=shortened, **values)
     return Markup("\n".join(line.strip() for line in text.splitlines() if line.strip()))

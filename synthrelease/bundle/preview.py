@@ -41,8 +41,8 @@ DIGITS = 24
 
 
 def preview(spec: ReleaseSpec) -> dict[str, bytes]:
-    """Return all documents of a bundle by file name. They describe a made-up table of equal rows, and criterion values equal to
-    their thresholds.
+    """Return all documents of a bundle before a release is made, by file name, so that they can be read beforehand. They
+    describe an invented table of equal rows, and criterion values equal to their thresholds.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def _noisy(criterion: Criterion) -> bool:
 
 
 def _estimates(spec: ReleaseSpec) -> EstimatesPart:
-    """Return placeholders for the estimates of the questions that a release is meant to answer."""
+    """Return invented estimates for a preview: an estimate of 0.5 for each question that a release is meant to answer."""
     placeholder = IntendedEstimatePart(question="share", estimate=0.5, low=0, high=1, unit="")
     intended: list[IntendedEstimatePart | None] = [placeholder] * len(spec.questions)
     return EstimatesPart(level=ESTIMATED_LEVEL, together=[list(spec.schema.names)], intended=intended)
@@ -112,7 +112,9 @@ def _estimates(spec: ReleaseSpec) -> EstimatesPart:
 
 
 def _same_specification(old: ReleaseDocument, files: Mapping[str, bytes], spec: ReleaseSpec) -> bool:
-    """Return whether a release was made from this specification, or from a shortlist of its configurations."""
+    """Return whether a release was made from this specification. A shortlist may have restricted it to some of its
+    configurations.
+    """
     published = files.get(canonical.NAME, b"")
     try:
         return canonical.same_but_for_the_shortlist(published, spec.tables, words_unpublished=old.first_run)
@@ -199,8 +201,8 @@ _LINE = 130  # Approximate largest number of bytes of a line of estimates.csv; a
 
 
 def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: Source) -> int:
-    """Estimate the total size of all released files in bytes, from public facts. The estimate is more likely too large than too
-    small.
+    """Estimate how many bytes the files of a release will need on the disk, before it is made. Only public facts are used,
+    and the estimate is more likely too large than too small.
 
     Parameters
     ----------
@@ -212,8 +214,8 @@ def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: So
 
 
 def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
-    """Return the stated number of rows. If none is stated, return the largest number of rows that files of this size can
-    contain. For a database, and for files of unknown size, return a typical number.
+    """Return an upper bound on the number of rows in the private file: the stated number, or the number of rows that fit
+    into its bytes. If the size is unknown, as for a database, return a typical number.
     """
     if spec.rows.stated is not None:
         return spec.rows.stated
@@ -241,7 +243,9 @@ def _row(spec: ReleaseSpec) -> int:
 
 
 def _measured(spec: ReleaseSpec) -> int:
-    """Return the size in bytes of the published noisy tables and of their estimates, or 0 if no tables are published."""
+    """Estimate how many bytes the published noisy tables will need, and the estimates and pages that contain them. The
+    result is 0 if no tables are published.
+    """
     if not spec.publish_measurements:
         return 0
     from synthrelease.answers.listed import MOST_CELLS

@@ -46,7 +46,8 @@ _MOST_DRAWS = 20  # Largest number of further draws that replace rows which brea
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ConditionalRows:
-    """Rows that meet a condition. They were drawn from published noisy tables.
+    """Synthetic rows that all meet a condition, such as all women of at least 65 years. They were drawn from a model of the
+    published noisy tables.
 
     Attributes
     ----------
@@ -160,7 +161,9 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
 
 
 def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
-    """Return the published noisy tables. The columns of each table are given by their indices in ascending order."""
+    """Return the published noisy tables in the form that the fitting of models needs: the columns of each table are given
+    by their indices, in ascending order.
+    """
     published = release.measurements.tables if release.measurements else ()
     place, tables = release.layout.columns.index, []
     for table in published:
@@ -178,8 +181,8 @@ def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
 
 
 def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibility) -> list[NoisyMarginal]:
-    """Choose the tables for one model, one after another. Tables with the most columns of the condition come first. A table is
-    skipped if the model cannot contain it together with the tables already chosen.
+    """Choose noisy tables that one model can contain together. Tables that share the most columns with the condition are
+    chosen first, and each table that would make the model too large is skipped.
     """
     sets = [columns, *(mask.columns for mask in rules.masks)]
     chosen: list[NoisyMarginal] = []
@@ -191,7 +194,8 @@ def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibil
 
 
 def _drawn(tables: list[NoisyMarginal], outside: Mask, rules: Plausibility, release: PublishedRelease, n: int) -> Counts:
-    """Draw n rows from the model that meet the condition. The rows are projected and break no rule.
+    """Fit a model to these noisy tables, and draw n rows from it that meet the condition and break no rule. The projection
+    of the release is applied to them.
 
     Raises
     ------

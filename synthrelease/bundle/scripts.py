@@ -50,7 +50,9 @@ def _r(document: ReleaseDocument) -> bytes:
 
 
 def _figures(document: ReleaseDocument) -> list[tuple[float | int | None, ...]]:
-    """Return, for each criterion, the released value, the threshold, and the ends of the interval for the exact value."""
+    """Return, for each criterion, four numbers for the script: the released value, the threshold, and the two ends of the
+    interval for the exact value.
+    """
     lines = []
     for criterion in document.criteria:
         ends = (None, None) if criterion.interval is None else (criterion.interval.low, criterion.interval.high)
@@ -60,7 +62,8 @@ def _figures(document: ReleaseDocument) -> list[tuple[float | int | None, ...]]:
 
 @dataclass(frozen=True, kw_only=True)
 class NumberedVariable:
-    """A Stata variable that contains labels and has a second variable with the representative values of its bins.
+    """A variable of a Stata file whose bins have representative values, such as 22.5 for the bin "20-25". The script adds a
+    second variable with these values.
 
     Attributes
     ----------
@@ -93,8 +96,8 @@ def _stata(document: ReleaseDocument) -> bytes:
 
 
 def _numbered(columns: Sequence[Variable]) -> list[NumberedVariable]:
-    """Return the variables whose bins have representative values. Each comes with an unused name for a second variable, which
-    contains these values.
+    """Find the variables whose bins have representative values, such as 22.5 for the bin "20-25". Choose for each an unused
+    name, under which the script adds these values as a second variable.
     """
     numbers = {
         variable.name: [(at, bin_.number) for at, bin_ in enumerate(variable.column.bins, start=1) if bin_.number is not None]

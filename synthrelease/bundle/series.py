@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def part(value: Series, document: ReleaseDocument) -> SeriesPart:
-    """Return the section of release.json about the series: the cost of each release, and the total cost for one person."""
+    """Describe the releases from records of the same persons as a section of release.json: the cost of each release, and
+    the total cost for one person.
+    """
     earlier = [earlier_part(content, document) for content in value.earlier]
     corrects = None
     if value.corrected is not None:
@@ -40,7 +42,7 @@ def part(value: Series, document: ReleaseDocument) -> SeriesPart:
 
 
 def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> SeriesPart:
-    """Return the section about the series for a rewritten bundle.
+    """Describe the releases from records of the same persons again, for a bundle that is rewritten or corrected.
 
     A new erratum must correct the release that is being rewritten, and no other release. If this release is itself an erratum,
     it continues to correct the same earlier release.
@@ -72,7 +74,7 @@ def sentences(part: SeriesPart, document: ReleaseDocument) -> tuple[str, ...]:
 
 
 def rows(part: SeriesPart) -> tuple[tuple[str, ...], ...]:
-    """Return the rows of a table on the card, one for each earlier release."""
+    """Return the rows of a table on the card that lists the earlier releases of the register."""
     return tuple(_row(earlier) for earlier in part.earlier)
 
 
@@ -109,7 +111,9 @@ def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
 
 
 def _change(last: EarlierPart, intended: IntendedEstimatePart, change: StatedChange, level: float) -> str:
-    """Return a sentence about how the answer to an intended question has changed since an earlier release."""
+    """Return a sentence that says how the answer to a question has changed since an earlier release, with an interval for
+    the change.
+    """
     share = intended.unit == "" and intended.question.startswith("share ")
     scale, unit = (100, " percentage points") if share else (1, f" {change.unit}" if change.unit else "")
     digits = 0 if intended.unit == "rows" else max(0, 1 - math.floor(math.log10(scale * (change.high - change.low) or 1)))

@@ -35,9 +35,8 @@ _SIGNS = re.compile(r"[`$\"\\\n]")  # Characters with a special meaning in a Sta
 
 
 def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return QUESTIONS.md by file name, or an empty dict if the release has no estimates.csv. The content depends only on
-    release.json. The questions ask about single columns, about pairs of columns that were measured together, and about means
-    within groups.
+    """Write the sheet QUESTIONS.md, which answers a few example questions about the data with code in R, Stata and Python:
+    from the rows, and from the estimates. Return it by file name, or an empty dict if the release has no estimates.csv.
     """
     if CSV not in document.files:
         return {}
@@ -143,7 +142,7 @@ def _has_numbers(column: PublishedColumn) -> bool:
 
 
 def _for_stata(columns: Iterable[PublishedColumn], labelled: Iterable[PublishedColumn]) -> bool:
-    """Return whether Stata can use the column names and the labels as they are."""
+    """Return whether Stata can use these names of columns and labels of bins without a change."""
     names = [column.name for column in columns]
     labels = [label for column in labelled for label in column.labels]
     return all(_PLAIN.fullmatch(name) and name not in STATA_WORDS for name in names) and not any(map(_SIGNS.search, labels))
@@ -188,7 +187,9 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def claim(document: ReleaseDocument) -> str:
-    """Return the privacy claim of a release in words. A person who signs SIGN.md confirms this claim."""
+    """State the privacy guarantee of a release in one paragraph, such as "Take any two private files of ...". A person who
+    signs SIGN.md confirms this statement.
+    """
     guarantee, domain, person = document.guarantee, document.domain, document.guarantee.person
     epsilon, delta = guarantee.epsilon_exact, guarantee.delta_exact
     if domain.persons is not None:
@@ -216,21 +217,21 @@ def claim(document: ReleaseDocument) -> str:
 
 
 def stated(node: ChargePart) -> str:
-    """Format the cost of a node of the charge tree in the same way as `plan`."""
+    """Return the cost of a charge as text, in the same format as the command `plan`."""
     delta = "" if node.delta_exact == "0" else f", delta {float(Fraction(node.delta_exact)):.3g}"
     return numbers.cost(node).removeprefix("epsilon ") + delta
 
 
 def charge_lines(node: ChargePart, depth: int = 0) -> Iterator[str]:
-    """Yield one indented line for each node below a charge, in the order in which `plan` prints them."""
+    """List all charges below a charge as indented lines of text, in the same order as the command `plan`."""
     for part in node.parts:
         yield f"{'    ' * depth}{stated(part)}  {part.name}"
         yield from charge_lines(part, depth + 1)
 
 
 def laplace_sd_text(criterion: CriterionPart) -> str:
-    """Format the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion. If the noise of the
-    criterion has another distribution, the text says so.
+    """Return, as text, which standard deviation the noise of a criterion should have if it is Laplace noise. If it is not,
+    the text says so.
     """
     if criterion.one_noise is not None:
         return f"{criterion.one_noise.figures} values share one noise"

@@ -35,7 +35,7 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptedRows:
-    """The released table, with everything that is needed to write its files.
+    """The accepted rows, which are about to be published, with everything that is needed to write them to files.
 
     Attributes
     ----------
@@ -68,7 +68,9 @@ _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
 
 @dataclass(frozen=True, eq=False)
 class RowsOfFile:
-    """A file of rows: its columns, and its rows, which are created in batches when they are needed."""
+    """The content of one file with rows: a description of its columns, and the rows in batches. A batch is created only
+    when it is needed.
+    """
 
     shape: TableShape
     batches: Iterator[RowsBatch]
@@ -104,7 +106,9 @@ def _rows(table: ReleasedTable) -> Iterator[RowsBatch]:
 
 
 def _roots(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield batches of roots: the keys of the roots, and the index of the cell of each root."""
+    """Number all roots (such as households) of a table from 1. Yield them in batches: the numbers of the roots, and for
+    each root the index of its cell, that is, of its distinct row.
+    """
     done = 0
     for cells in table.cells_of_rows(_ROWS):
         yield np.arange(done + 1, done + len(cells) + 1), cells
@@ -112,14 +116,16 @@ def _roots(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def _batch(table: ReleasedTable, columns: Sequence[int], cells: np.ndarray) -> RowsBatch:
-    """Return rows with some columns of a table, one row for each of these cells."""
+    """Return a batch of rows, one for each of these cells (distinct rows of the table). Each row contains only the chosen
+    columns.
+    """
     weights = None if table.weights is None else table.weights[cells].astype(float)
     some = rows_at(table.counts.bins, cells)
     return RowsBatch(bins=[some[column] for column in columns], weights=weights)
 
 
 def row_files(document: ReleaseDocument, table: ReleasedTable, ending: str) -> dict[str, Iterator[bytes]]:
-    """Return the files with rows that every release has, as an iterable of bytes for each file name.
+    """Encode the released rows as CSV or Parquet. Return the content of each file, by file name, as an iterable of bytes.
 
     Parameters
     ----------
@@ -200,7 +206,7 @@ def parquet_pieces(file: RowsOfFile, says_synthetic: bool = False) -> Iterator[b
 
 
 def _taken(sink: io.BytesIO) -> bytes:
-    """Return the bytes that were written to the sink since the last call."""
+    """Return the bytes that were written to the sink since the last call, and empty it."""
     content = sink.getvalue()
     sink.seek(0)
     sink.truncate()

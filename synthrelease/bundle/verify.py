@@ -130,8 +130,8 @@ def verify_files(
 
 
 def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) -> str:
-    """Return a phrase that lists the packages that the release used, and that the caller does not trust or that cannot be
-    loaded here.
+    """Name the additional packages that a release needs for some checks, but that the caller does not trust or that are not
+    installed. The phrase is empty if there are none.
 
     If specification.json and release.json name different packages, the result is empty. All checks then run, and report the
     difference.
@@ -157,8 +157,8 @@ def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) ->
 
 
 def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[DeferredCheck]:
-    """Yield the names of the checks that use the classes of criteria and generators, each with a function that runs
-    the check.
+    """Yield the checks that need the criteria and generators of the release. Each check is given by its name and a function
+    that runs it.
     """
     from synthrelease.bundle.verify_figures import figures, measurements
     from synthrelease.bundle.verify_plan import configuration, plan
@@ -173,7 +173,9 @@ def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: R
 
 
 def _written(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[DeferredCheck]:
-    """Yield the names of the checks that write documents of the bundle again, each with a function that runs the check."""
+    """Yield the checks that write documents of the bundle again and compare them. Each check is given by its name and a
+    function that runs it.
+    """
     from synthrelease.bundle.verify_documents import ANSWERS, STATISTICAL, documents, estimates, models, statistical
     from synthrelease.published.measurements import NAME
 

@@ -75,7 +75,8 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
 
 
 def other_rows(document: ReleaseDocument, table: ReleasedTable, files: Files, ending: str) -> list[str]:
-    """Return the names of CSV or Parquet files whose bytes differ from the bytes that this version writes for the table.
+    """Write the released rows again as CSV or Parquet. Return the names of those files in the bundle that differ in any
+    byte.
 
     It would not be enough to compare the rows: a Parquet file may have gaps that readers skip, and these gaps could contain
     private values.
@@ -153,7 +154,9 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 
 
 def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield a sentence for each statement about estimates that releases of version 1.0.0 do not contain."""
+    """Yield a sentence for each statement about estimates that is missing in this release because an early version of
+    synthrelease wrote it.
+    """
     if document.estimates is not None and CSV not in document.files and document.written_by.startswith("0."):
         yield f"{CSV} is missing, as it may be in documents of version {document.written_by}."
     if document.estimates is None or document.estimates.not_a_sample is not None:
@@ -165,7 +168,7 @@ def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterat
 
 
 def _left_out(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield a problem if estimates.csv is missing, although at least one question can be answered from the noisy tables."""
+    """Yield a sentence if estimates.csv is missing although the published noisy tables answer at least one question."""
     if not document.written_by.startswith("0.") and estimates_files(document, files.get(measurements.NAME, b"")):
         yield f"{CSV}: this file is missing, although the published noisy tables answer questions"
 

@@ -128,7 +128,8 @@ def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> 
 
 
 def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
-    """Check that the measured tables and their epsilons follow from the configuration and the charges.
+    """Check that measurements.json contains exactly the noisy tables and sums that the generator should have measured, with
+    the epsilons that were charged for them.
 
     The noisy counts themselves cannot be checked.
     """
@@ -181,7 +182,9 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
 
 
 def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Fraction]]:
-    """Yield the columns and the cost of every table that is to be measured according to the configuration."""
+    """Yield the noisy tables that the generator should have measured with its published settings: the columns of each
+    table, and its cost.
+    """
     generator, part = _generator(document)
     if generator is not None:
         names = tuple(column.name for column in document.columns)
@@ -193,8 +196,8 @@ def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Frac
 def _expected_sums(
     document: ReleaseDocument, layout: Layout
 ) -> Iterator[tuple[str, tuple[str, ...], Fraction, int, list[Any]]]:
-    """Yield every sum that is to be measured according to the configuration: its name, its columns, its epsilon, the number of
-    sums that share its noise, and its steps.
+    """Yield the noisy sums that the generator should have measured with its published settings. Each sum is given by its
+    name, its columns, its epsilon, the number of sums that share its noise, and what a row can add to it.
 
     The steps refer to the measured bins.
     """
@@ -207,8 +210,8 @@ def _expected_sums(
 
 
 def _generator(document: ReleaseDocument) -> tuple[MeasuringGenerator | None, Fraction]:
-    """Return the generator that measured the published tables, with its budget. The result is None if no tables were
-    measured.
+    """Return the generator that measured the published tables, and the budget of these measurements. The generator is None
+    if it measures no tables, or if release.json does not state exactly one charge for it.
     """
     settings = document.configuration["generator"]
     generator = GENERATORS[str(settings.get("family"))].model_validate(settings)
@@ -245,8 +248,8 @@ def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iter
 
 
 def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
-    """Yield a problem if a table's total differs from the number of rows by more than its noise allows. Each table counts every
-    row once, so this check finds tables whose totals contradict each other.
+    """Yield a sentence if the counts in a noisy table add up to a number that differs from the number of rows by more than
+    the noise explains. Every table counts each row once, so a wrong total shows that counts were changed.
 
     The noise exceeds this limit with a probability of 1e-15. In a million rounds of a search, the probability is below 1e-9 for
     each table. The limit follows from the moment generating function of a sum of k Laplace draws of scale b, which is at most
@@ -276,8 +279,8 @@ _REACH = 25
 
 
 def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, measured: bytes = b"") -> Check:
-    """Check that every criterion was met, separately or in the joint test. Also check that all statements about the criterion
-    values follow from public facts.
+    """Check that the table met every criterion. Also check that everything that release.json states about the criterion
+    values, such as their intervals, follows from public facts.
 
     If the value of a criterion was computed from measurements, it is computed again.
 
@@ -302,7 +305,9 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
 
 
 def _not_stated(document: ReleaseDocument) -> Iterator[str]:
-    """Yield a sentence for each statement about criterion values that releases of an older version do not contain."""
+    """Yield a sentence for each statement about criterion values that is missing in this release because an early version
+    of synthrelease made it.
+    """
     has_limits = any(part.interval is not None and part.interval.file_high is not None for part in document.criteria)
     if document.first_documents and not has_limits and rows_were_drawn(document):
         yield f"The criterion values have no limits for the file, because version {document.written_by} did not write them."
@@ -331,7 +336,8 @@ def _figure_problems(criterion: CriterionPart, facts: PublicFacts, selection: Se
 
 
 def _range_problems(criterion: CriterionPart) -> Iterator[str]:
-    """Yield a problem if a criterion value lies so far outside the range of exact values that its noise cannot explain this.
+    """Yield a sentence if a criterion value is impossible: it lies so far outside the range of exact values that its noise
+    cannot explain this.
 
     Laplace noise exceeds 25 standard deviations with a probability of 4.5e-16. For noise that several values share, this
     probability is smaller. In a million rounds of a search, the probability is below 1e-9. No noise is added to a value that
@@ -350,8 +356,8 @@ def _range_problems(criterion: CriterionPart) -> Iterator[str]:
 
 
 def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
-    """Yield a problem if release.json states the shared noise incorrectly. The statement must follow from the epsilons of the
-    criterion values that share the noise, with the right number of values and the right cost.
+    """Yield a sentence for each error in which criterion values share one vector of noise. The epsilons of the criteria
+    determine which values share noise, how many these are, and what the noise costs.
 
     Values cannot share noise in two cases: a version before 1.0.0 made the release, or the cost of the selection is a Renyi
     curve.
@@ -417,7 +423,8 @@ def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) 
 
 
 def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> Iterator[str]:
-    """Yield a problem if a stated limit for the file does not follow from the release, or if a limit that follows is missing.
+    """Yield a sentence if the limit of a criterion for the whole file is wrong: release.json states another limit than the
+    one that follows from the interval and the random draw of rows, or only one of the two exists.
 
     Releases of version 1.0.0 state no such limits.
     """

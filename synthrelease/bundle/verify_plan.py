@@ -129,7 +129,7 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
 
 
 def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[str]:
-    """Yield a problem for each option that differs between release.json and the specification.
+    """Yield a sentence for each option, such as nested areas, that release.json and the specification describe differently.
 
     An option that contains only texts for readers may be absent from the specification.
     """
@@ -168,8 +168,8 @@ def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoi
 
 
 def differences(path: str, expected: Any, value: Any, source: str = "the specification gives") -> Iterator[str]:
-    """Yield a sentence for each difference between a value in release.json and the value that it must have. The sentence begins
-    with the path of the value.
+    """Compare a value in release.json, such as a section, with the value that it must have. Yield a sentence for each
+    difference, which begins with the path of the differing value.
     """
     for steps, right, wrong in _leaves(_plain(expected), _plain(value), ()):
         expected_text, text = (_shown(value) if type(right) is type(wrong) else value_text(value) for value in (right, wrong))
@@ -177,8 +177,8 @@ def differences(path: str, expected: Any, value: Any, source: str = "the specifi
 
 
 def _shown(value: Any) -> str:
-    """Describe a value so that it can be compared with another value: a list by its length, a table by its names, and any other
-    value by itself.
+    """Describe a value in a few words for an error message: a list by its length, a table by its names, and any other value
+    by itself.
     """
     if isinstance(value, list):
         return so_many(len(value), "entry", "entries")

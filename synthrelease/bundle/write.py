@@ -71,8 +71,8 @@ if TYPE_CHECKING:
 
 
 def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
-    """Create the content of a commitment. No data are read. From the ledger, only its name, its number of entries and its head
-    are read.
+    """Write down everything that is fixed before a release: a commitment, whose digest can be published before the run. No
+    data are read. Of the ledger, only its name, its number of entries and the digest of its last entry are used.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
 
 
 def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTable, ReleaseDocument, Files]:
-    """Return the released table, release.json, and the files that cannot be computed from them: the data files and the
-    specification.
+    """Return what a release publishes and what cannot be computed again later: the released table, release.json, and the
+    files with rows, measurements and specification.
 
     Parameters
     ----------
@@ -143,8 +143,8 @@ def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTab
 
 
 def _promised_count(release: Release) -> int:
-    """Return the smallest number of times that a released row can occur: the largest minimum count that the projection or a
-    criterion guarantees.
+    """Return a number m such that every distinct row of the table occurs at least m times. It is the largest such number
+    that the projection or a criterion guarantees.
     """
     promised = [criterion.promised_count for criterion in release.spec.criteria]
     return max(release.candidate.configuration.projection.promised_count, *promised, 1)
@@ -161,8 +161,8 @@ def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, It
 def written(
     document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str, int], measured: bytes | None = None
 ) -> dict[str, bytes]:
-    """Return the documents that can be computed from release.json, the table and the noisy tables. `verify` writes these files
-    again and compares them.
+    """Write all documents that follow from release.json, the table and the noisy tables, such as the card. `verify` writes
+    these files again and compares them.
 
     Parameters
     ----------
@@ -357,8 +357,8 @@ def taking(path: str | Path, *, spends: bool = False) -> Iterator[Path]:
 
 
 def _take(path: Path, spends: bool) -> tuple[Path, int | None]:
-    """Create a private folder that no other run uses. Return it with its lock, or with None if this system cannot lock
-    folders.
+    """Create a private folder that reserves a file name for this run. Return the folder and the lock on it. The lock is
+    None if this system cannot lock folders.
     """
     workspace, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run uses this name"
     for _ in range(_TRIES):
@@ -387,7 +387,8 @@ def _take(path: Path, spends: bool) -> tuple[Path, int | None]:
 
 
 def killed_runs(folder: Path) -> Iterator[str]:
-    """Yield, for each killed run that left its partial folder in this folder, the sentences to print about it.
+    """Look for partial folders that killed runs left in this folder. Yield for each of them the sentences that tell the
+    user whether its release was complete.
 
     The sentences name files and folders, and say whether these exist. Nothing is removed.
     """
@@ -408,8 +409,8 @@ def killed_runs(folder: Path) -> Iterator[str]:
 
 
 def _remove_dead(workspace: Path, spends: bool) -> bool:
-    """Remove the partial folder of a run that has ended, and return whether the folder is gone. The result is False if the run
-    may still be active, if synthrelease did not make the folder, or if the ended run charges a budget and this run does not.
+    """Remove the partial folder of a run that has ended. Return False if it must stay: the run may still be active,
+    synthrelease did not make the folder, or the ended run charged a budget and this run does not.
     """
     lock, sure = _lock(workspace)
     try:
@@ -430,7 +431,8 @@ def _remove_dead(workspace: Path, spends: bool) -> bool:
 
 
 def _lock(workspace: Path) -> tuple[int | None, bool]:
-    """Lock a folder. Return the lock, and whether it is known for certain who holds the lock.
+    """Try to lock a folder, so that no other run uses it. Return the lock (or None), and whether the answer is certain; on
+    some file systems, folders cannot be locked.
 
     The result is (None, True) if another run holds the lock or the folder is gone.
     """
@@ -461,8 +463,8 @@ def _for_its_owner(path: str, flags: int) -> int:
 
 
 def _marks(spends: bool) -> tuple[str, ...]:
-    """Return the marks of those partial folders that a run on this machine may remove. The last mark is that of the run's own
-    folder.
+    """Return the texts that mark a partial folder as made by a run on this machine, and hence as one that this run may
+    remove. The last text marks the folder of this run.
     """
     mark = f"synthrelease on {platform.node()}\n"
     return (mark, f"{mark}spends\n") if spends else (mark,)
@@ -582,8 +584,8 @@ class NewFolder:
 
 @contextmanager
 def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[NewFolder]:
-    """Write files into a temporary folder next to `folder`, then rename it to `folder` in one step. So `folder` is either
-    complete or does not exist.
+    """Collect the files of a new folder in a temporary place next to `folder`, and rename it to `folder` at the end. So
+    `folder` is either complete or does not exist.
 
     Parameters
     ----------

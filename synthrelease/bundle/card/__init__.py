@@ -33,7 +33,9 @@ def uses_in_words(pairs: CarriedPairs | None) -> list[str]:
 
 
 def uses_of(pairs: CarriedPairs) -> list[str]:
-    """Return the keys of the sentences which say what associations the rows preserve. All screens and pages use these keys."""
+    """Choose the sentences that say which associations between columns the rows preserve. Return their keys, with which all
+    pages find the sentence in their language.
+    """
     if pairs.unknown == pairs.pairs:
         return ["carried_unknown"]
     if pairs.carried == pairs.pairs:
@@ -43,8 +45,8 @@ def uses_of(pairs: CarriedPairs) -> list[str]:
 
 
 def counts_of(pairs: CarriedPairs | None) -> dict[str, str]:
-    """Return the numbers in the sentences about preserved associations, as strings. The strings are empty if `pairs`
-    is None.
+    """Return the numbers for the sentences about preserved associations, such as the number of pairs of columns, as
+    strings. The strings are empty if `pairs` is None.
     """
     if pairs is None:
         names = ("pairs", "carried", "unknown_pairs", "noisy_pairs", "noisy_names", "partial_pairs", "triples")

@@ -47,7 +47,7 @@ def environment() -> Environment:
 
 
 def filled(name: str, **values: object) -> dict[str, Any]:
-    """Return a rendered template of JSON as a dict."""
+    """Fill in a template of a JSON file, and return its content as a dict."""
     entry: dict[str, Any] = json.loads(environment().get_template(name).render(values))
     return entry
 
@@ -58,12 +58,16 @@ def _texts() -> TemplateModule:
 
 
 def said(name: str, *values: object) -> str:
-    """Return a passage of the card: the macro `name` of templates/said.txt, filled with these values."""
+    """Return one passage of the card as a string. The passage is the macro `name` of templates/said.txt, filled in with
+    these values.
+    """
     return " ".join(getattr(_texts(), name)(*values).split())
 
 
 def paragraphs_of(name: str, *values: object) -> tuple[str, ...]:
-    """Return a passage of the card as paragraphs: the macro `name` of templates/said.txt, filled with these values."""
+    """Return one passage of the card as a list of paragraphs. The passage is the macro `name` of templates/said.txt, filled
+    in with these values.
+    """
     return tuple(" ".join(part.split()) for part in _parts(getattr(_texts(), name)(*values)))
 
 
@@ -129,7 +133,9 @@ def markdown(text: object) -> Markup:
 
 
 def called(names: str | Iterable[str], title_of: Callable[[str], str]) -> str:
-    """Return the title of a column, or the titles of several columns with a multiplication sign between them."""
+    """Return the title of one column, or the titles of several columns with a multiplication sign between them, such as
+    "age × sex".
+    """
     return title_of(names) if isinstance(names, str) else " × ".join(map(title_of, names))
 
 
@@ -177,8 +183,8 @@ def three_digits(exact: str) -> str:
 
 
 def right_at_most(wrong: Fraction | float) -> str:
-    """Return an upper bound on the probability of a right guess, given a lower bound on the probability of a wrong guess. The
-    result is rounded up, and is 100% only if the lower bound is 0.
+    """Convert the smallest possible probability of a wrong guess to the largest possible probability of a right guess, as a
+    percentage. The percentage is rounded up, but reaches 100% only if a wrong guess is impossible.
 
     Examples
     --------
@@ -214,7 +220,9 @@ def rounded_down(value: float, digits: int = 4) -> str:
 
 
 def worst_factor(epsilon: Fraction) -> str:
-    """Return e^epsilon, rounded up: the largest factor by which a probability may change."""
+    """Return e^epsilon as text, rounded up. It is the largest factor by which a change of one record can change the
+    probability of a result, apart from delta.
+    """
     if epsilon > 40:
         return "10^" + str(math.ceil(float(epsilon) / math.log(10)))
     return rounded_up(math.exp(float(epsilon)))
@@ -226,8 +234,8 @@ def probability(exact: str) -> str:
 
 
 def program(document: ReleaseDocument) -> str:
-    """Return the name and version of the program that reads the release, and the web address of this program if the publisher
-    states one.
+    """Return the name and version of the program that can read the release, such as "synthrelease 1.0.0". If the publisher
+    states where to get the program, its web address and checksum follow.
 
     The text names no package index, because anybody could upload a package with this name.
     """

@@ -105,7 +105,8 @@ class Wording:
 
 
 def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[str, str]:
-    """Return the numbers and strings of the card's part for everyone that are the same in every language.
+    """Return the numbers in the card's part for everyone, such as the number of rows and epsilon, as strings. They are the
+    same in every language.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[st
 
 
 def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
-    """Return the values of `figures_of` that describe a person with the largest allowed number of records."""
+    """Return those values of `figures_of` that concern the guarantee for a person with as many records as allowed."""
     person = document.guarantee.person
     epsilon, delta = person.epsilon_exact, person.delta_exact
     return {
@@ -150,8 +151,8 @@ def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class OfAllLanguages:
-    """The content of the card that all languages share: the preserved associations, the values of `figures_of`, the pictures,
-    and the digest of release.json.
+    """The content of the card that does not depend on the language, such as the pictures. It is computed once for all
+    pages.
     """
 
     carried: Associations | None
@@ -172,7 +173,7 @@ class OfAllLanguages:
 
 
 def context(document: ReleaseDocument, table: ReleasedTable, language: str, shared: OfAllLanguages) -> dict[str, Any]:
-    """Return the variables of the card's templates in one language."""
+    """Return all values that the templates of the card need to write the page in one language."""
     carried, figures = shared.carried, shared.figures
     wording = Wording.of(document, language, figures)
 
@@ -223,14 +224,16 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str, shar
 
 
 def listed_bins(counts: np.ndarray) -> list[int]:
-    """Return the indices of the bins that the card lists: all bins or, if there are very many, the bins with the most rows."""
+    """Choose the bins of a column that the card lists, and return their indices. All bins are listed or, if there are very
+    many, only the bins with the most rows.
+    """
     if len(counts) <= MOST_BARS:
         return list(range(len(counts)))
     return sorted(np.argsort(-counts, kind="stable")[:FEW_BARS].tolist())
 
 
 def markdown_bytes(document: ReleaseDocument, table: ReleasedTable, shared: OfAllLanguages | None = None) -> bytes:
-    """Return README.md in the language of the card. The result depends only on the arguments."""
+    """Write the card as README.md, in the main language of the card. The result depends only on the arguments."""
     variables = context(document, table, document.card.language, shared or OfAllLanguages.of(document, table))
     text = environment().get_template("README.md").render(variables)
     return (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")

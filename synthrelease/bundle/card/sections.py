@@ -54,7 +54,7 @@ MOST_TRIPLES = 6
 
 @dataclass(frozen=True, kw_only=True)
 class AssociationLines:
-    """The associations that the templates show.
+    """The associations between columns that the card lists as preserved by the rows.
 
     Attributes
     ----------
@@ -75,24 +75,26 @@ class AssociationLines:
 
     @property
     def sentences(self) -> list[str]:
-        """Return the keys of the sentences that say which associations the rows preserve."""
+        """Return the keys of the sentences on the card that say which associations the rows preserve."""
         return uses_of(self.pairs)
 
 
 def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
-    """Return the pairs of columns whose association the rows of a release preserve, as `pairs_of` does."""
+    """Summarise for which pairs of columns the rows of a release preserve the association. The result is None in the same
+    cases as in `pairs_of`.
+    """
     return pairs_of(of_document(document))
 
 
 def pairs_of(associations: Associations | None) -> CarriedPairs | None:
-    """Return the pairs of columns whose association the rows preserve. Return None for a release with one column, and for
-    settings of the generator that no release has.
+    """Summarise for which pairs of columns the rows preserve the association. Return None if there is only one column, or
+    if nothing is known because release.json states impossible settings.
     """
     return None if associations is None or len(associations.names) < 2 else associations.carried
 
 
 def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:
-    """Return the associations that the card lists, or None if the release has no pairs."""
+    """Choose the associations between columns that the card lists. Return None if the release has no pairs of columns."""
     if rows is None or (pairs := pairs_of(rows)) is None:
         return None
     projection = published_projection(document.configuration.get("projection", {}))
@@ -107,8 +109,8 @@ def association_lines(document: ReleaseDocument, rows: Associations | None) -> A
 
 
 def pairs_not_carried(associations: Associations | None, question: QuestionTable) -> str:
-    """Return a phrase that names the associations in a question that the rows do not preserve, or preserve only for some
-    members. The result may be empty.
+    """Name the pairs of columns in a question whose association the rows do not preserve, in a phrase for readers. The
+    phrase is empty if the rows preserve all of them.
     """
     if associations is None:
         return ""
@@ -124,7 +126,7 @@ def pairs_not_carried(associations: Associations | None, question: QuestionTable
 
 
 def _words_of(question: QuestionTable) -> set[str]:
-    """Return all words of a question, including column names."""
+    """Return all words that occur in a question, among which are the names of its columns."""
     texts = (question.query, question.given, question.mean or "", question.minus or "")
     return {match[0].partition(".")[0] for text in texts for match in NAME_OR_TEXT.finditer(text)}
 
@@ -136,7 +138,7 @@ _COUNTING = 0.001  # Probability that the number of rows that pass the rules is 
 
 
 def band_text(document: ReleaseDocument) -> str:
-    """Return the explanation of the error bands in the pictures, or an empty string if there are no bands."""
+    """Explain the error bands in the pictures of the card. The text is empty if the pictures have no bands."""
     band, criterion = error_band(document, 1), of_every_cell(document)
     if band is None or criterion is None:
         return ""
@@ -144,8 +146,8 @@ def band_text(document: ReleaseDocument) -> str:
 
 
 def drawn_text(document: ReleaseDocument) -> str:
-    """Return a passage that says to which rows the criterion values and their intervals refer. It is empty if they refer to all
-    rows that the rules keep.
+    """Explain that the criterion values describe only a random part of the rows that the rules keep. The text is empty if
+    they describe all these rows.
     """
     if not rows_were_drawn(document):
         return ""
@@ -160,8 +162,8 @@ def drawn_text(document: ReleaseDocument) -> str:
 
 
 def file_ends(document: ReleaseDocument) -> dict[str, str]:
-    """Return the limit for the whole file of each criterion, as stated in release.json. The dict is empty if the release used
-    all rows.
+    """Return, for each criterion, the upper limit on its value for the whole file as text, such as "at most 0.02". The dict
+    is empty if the release used all rows that the rules keep.
     """
     if not rows_were_drawn(document):
         return {}
@@ -177,8 +179,9 @@ def _file(document: ReleaseDocument) -> str:
 
 
 def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
-    """Return Kish's effective sample size n^2 / sum of w^2. If a cell has exactly `minimum_count` rows, these equal rows count
-    as one draw of weight `minimum_count`. Every other row counts as one draw of weight 1.
+    """Return Kish's effective sample size (n^2 / sum of w^2): the number of independent rows that would give the same
+    standard errors. Rows that occur exactly `minimum_count` times count as one draw of this weight, because the projection
+    may have repeated them. Every other row counts as one draw.
 
     A projection to a minimum count m keeps about a share k/m of the cells with k < m rows, and gives each kept cell exactly m
     rows (theory 7.1, minimum count). The projection of such a cell adds m^2 (k/m)(1 - k/m) = k (m - k) to the variance of a
@@ -211,7 +214,8 @@ def sentences(document: ReleaseDocument) -> Sequence[str]:
 
 
 def measured_alone(document: ReleaseDocument) -> list[str]:
-    """Return the columns that no table or sum of the model contains together with another column.
+    """Return the columns that the generator measured only alone: no noisy table or sum contains them together with another
+    column.
 
     In the rows, only plausibility rules associate these columns with others. No column is returned for a generator with unknown
     tables, for a release with several models, or for a model with a public table. In these three cases, columns may be
@@ -232,8 +236,8 @@ def measured_alone(document: ReleaseDocument) -> list[str]:
 
 
 def _together(document: ReleaseDocument) -> list[list[str]]:
-    """Return the columns of each table and sum of the model, if the settings state these columns or the release publishes the
-    tables. Otherwise the result is empty.
+    """Return, for each noisy table and sum from which the rows were made, its columns. The list is empty if these columns
+    are not public.
     """
     from synthrelease.generators import GENERATORS
 
@@ -300,8 +304,8 @@ def interval_text(interval: IntervalPart | None) -> str:
 
 
 def range_text(criterion: CriterionPart) -> str:
-    """Return the range to which a criterion clips values. If the criterion clips no values, return the range of the criterion
-    value.
+    """Return the range to which the contributions of rows to a criterion value are clipped, such as "0 to 100". If nothing
+    is clipped, return the range of the criterion value itself.
     """
     clipped = criterion.parameters.get("range")
     low, high = clipped if clipped is not None else (criterion.best, criterion.worst)
@@ -313,7 +317,8 @@ NUMBERS = ("threshold", "released value", "interval", "limit for the file", "eps
 
 
 def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
-    """Return the table of criteria, with the cells of each row by heading.
+    """Return the table of criteria on the card. Each row describes one criterion, and is a dict from the headings of the
+    columns to the cells.
 
     The cells for type, threshold, criterion value, epsilon, mechanism, range, sensitivity and noise are as in Table 2 of Hod &
     Canetti (2024).
@@ -348,8 +353,8 @@ def shared_text(document: ReleaseDocument) -> str:
 
 
 def answered_text(document: ReleaseDocument) -> str:
-    """Return a passage about the criteria whose values were computed from published measurements, or an empty string if there
-    are no such criteria.
+    """Explain that some criteria were evaluated from the published noisy measurements, and how sure their values are. The
+    text is empty if there are no such criteria.
     """
     names, bounds = [part.name for part in document.criteria if part.answered], document.selection.bounds
     if not names or bounds is None:
@@ -374,17 +379,19 @@ number."""
 
 
 def rule_scope(applies_to: Sequence[str]) -> str:
-    """Return a phrase that says to which rows a plausibility rule applies."""
+    """Return a phrase that says whether a plausibility rule applies to the private rows, to the released rows, or to both."""
     return " and ".join(_SCOPES.get(scope, scope) for scope in applies_to)
 
 
 def parameter_texts(parameters: Parameters) -> list[tuple[str, str]]:
-    """Return the names and values of parameters in words."""
+    """Describe settings in words: return the name and the value of each setting as they appear on the card."""
     return [(words(name), _tables(value) if name == "tables" else in_words(value)) for name, value in parameters.items()]
 
 
 def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str:
-    """Return a sentence about a column that has more bins than the card lists."""
+    """Return a sentence for a column with very many bins, which says that the card lists only some of them, and what share
+    of the rows these have.
+    """
     rows = share(sum(counts[index] for index in listed) / total)
     return (
         f"The table above lists only the {len(listed)} bins with the most rows. They have {rows} of all rows. release.json "
@@ -429,7 +436,9 @@ def _enumerated(names: Sequence[str]) -> str:
 
 
 def _tables(value: Any) -> str:
-    """Describe in words a formula that names tables, such as "age:region + 2 sex"."""
+    """Describe in words which tables a formula names. For example, "age:region + 2 sex" becomes "age by region, sex (weight
+    2)".
+    """
     if not isinstance(value, str):
         return in_words(value)
     terms, head = [], "by cells: " * value.startswith("by cells:")
@@ -445,7 +454,9 @@ _SCOPES = {"raw": "original records", "synthetic": "released rows"}
 
 
 def ending_text(document: ReleaseDocument) -> str:
-    """Return a sentence that says how the number of rounds was limited."""
+    """Return a sentence that says how the number of rounds was limited. A round is one attempt to make a table that meets
+    all criteria.
+    """
     return said("ending", document.selection)
 
 
@@ -459,8 +470,8 @@ def domain_text(document: ReleaseDocument) -> str:
 
 
 def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
-    """Return the published information about excluded records, whose rows the release does not use, or None if nothing is
-    published about them.
+    """Return the public estimate of how many records of the file the release left out, or None if nothing is published
+    about them.
     """
     domain = document.domain
     return RowsLeftOut.told(
@@ -520,7 +531,9 @@ def _outside(columns: Iterable[ColumnPart], policy: str) -> Iterable[str]:
 
 
 def person_text(document: ReleaseDocument) -> str:
-    """Return sentences that say how a person with several records, or a person whose rows share a key, is protected."""
+    """Return sentences that say how well a person is protected who has several records in the file, or whose rows are found
+    by a key.
+    """
     person, domain = document.guarantee.person, document.domain
     if domain.persons is None:
         return said("person", document, loss_of_groups(Fraction(document.guarantee.delta_exact)))
@@ -533,8 +546,8 @@ def person_text(document: ReleaseDocument) -> str:
 
 
 def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
-    """Suppose that somebody guesses which of two neighbouring files was used, and both were equally likely beforehand. Return
-    an upper bound on the probability of a right guess, as a percentage.
+    """Return an upper bound on the probability of guessing correctly which of two neighbouring files was used, as a
+    percentage. Before the release, both files are equally likely.
 
     The bound is (e^epsilon + delta) / (1 + e^epsilon): theory 1.4, two worlds. With `whole_person`, the files differ in all
     records of one person.
@@ -547,8 +560,8 @@ def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
 
 
 def right_guess_text(document: ReleaseDocument) -> str:
-    """Return sentences about the probability of a right guess. If a key identifies the persons of the rows, the sentences also
-    cover files that differ in only one row.
+    """Explain how likely it is that somebody guesses correctly which of two neighbouring files was used. If a key
+    identifies the persons, files that differ in all rows of one person are covered, too.
     """
     whole = document.domain.persons is not None and document.guarantee.person.records > 1
     return said("guess", right_guess(document, whole_person=whole), right_guess(document) if whole else "")
@@ -613,7 +626,7 @@ def _after(belief: Fraction, factor: Fraction) -> str:
 
 
 def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:
-    """Return the column and the label of every rare bin that the drawn generator counted separately.
+    """Return each rare bin that the generator counted separately, as the name of the column and the label of the bin.
 
     The label is empty for a column of members. It is also empty if the released bins differ from the measured bins.
     """
@@ -640,7 +653,8 @@ PART = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Useful:
-    """The errors of counts. They show for which questions readers should use the estimates instead of the released rows.
+    """The errors of the counts in estimates.csv. They show readers when a group is too small for reliable numbers, and when
+    the estimates are better than the released rows.
 
     Attributes
     ----------
@@ -657,21 +671,23 @@ class Useful:
 
     @classmethod
     def of(cls, document: ReleaseDocument, of_any_pair: float | None = None) -> Useful | None:
-        """Return the errors of the counts in estimates.csv, or None if release.json has no such errors."""
+        """Read the errors of the counts in estimates.csv from release.json. Return None if it states no errors."""
         part = document.estimates
         if part is None or not part.errors:
             return None
         return cls(errors=part.errors, together=part.together, of_any_pair=math.inf if of_any_pair is None else of_any_pair)
 
     def least_of_a_bin(self, column: str) -> float | None:
-        """Return the smallest number of rows for which the share of a bin is estimable, or None if this number is unknown."""
+        """Return how many rows a bin must have so that its share is known with a relative error of at most 50%, or None if
+        the errors are unknown.
+        """
         error = self.errors.get(column)
         return None if error is None else error / PART
 
     def least_group(self, first: str, second: str) -> float | None:
-        """Return the smallest number of rows of a group for which shares within the group are estimable. The number is infinite
-        if nothing is known about the pair of columns. The result is None for a measured pair that is not in estimates.csv and
-        that no criterion covers.
+        """Return how many rows a group must have so that shares within the group are known up to 5 percentage points.
+        `first` and `second` are the column of the group and the column of the shares. The number is infinite if nothing is
+        known about this pair, and None if the pair was measured but its error is unknown.
         """
         error = self.errors.get(f"{first}:{second}", self.errors.get(f"{second}:{first}"))
         least = min(math.inf if error is None else error, self.of_any_pair) / POINTS
@@ -680,7 +696,9 @@ class Useful:
 
     @property
     def rule(self) -> str:
-        """Return sentences that say when to use the estimates instead of the rows."""
+        """Return sentences that say for which groups readers should use the estimates instead of counting the released
+        rows.
+        """
         pairs = [error for name, error in self.errors.items() if ":" in name]
         if not pairs:
             return ""
@@ -689,7 +707,7 @@ class Useful:
 
 
 def _rounded_up(number: float) -> int:
-    """Return a number rounded up to two digits."""
+    """Round a number up to two significant digits. For example, 1,234 becomes 1,300."""
     step = 10 ** max(0, math.floor(math.log10(max(number, 1))) - 1)
     return math.ceil(number / step) * step
 
@@ -698,8 +716,8 @@ def _rounded_up(number: float) -> int:
 
 
 def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[str, str, str, str, str]]:
-    """Return five strings for each intended question: the question, its purpose, the statement about the error of the answer,
-    the reason for the statement, and the estimate.
+    """Return, for each question that the release is meant to answer, the five cells of its row on the card: the question,
+    its purpose, how large the error of the answer is, why, and the estimate.
     """
     if not document.intended_queries:
         return []
@@ -720,7 +738,7 @@ def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[
 
 
 def _lacking(rows: Associations | None, intended: QuestionTable, answer: StatedAnswer) -> str:
-    """Return the associations that a question needs but the rows do not preserve, or an empty string if a criterion covers the
-    answer.
+    """Name the associations that the answer to a question needs but that the rows do not preserve. The text is empty if a
+    criterion limits the error of the answer.
     """
     return "" if answer.word == "covered by a criterion" else pairs_not_carried(rows, intended)

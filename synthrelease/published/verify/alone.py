@@ -41,7 +41,9 @@ from synthrelease.spec.columns import ColumnError, build_column
 
 
 def flavour(document: ReleaseDocument) -> Check:
-    """Check that the stated privacy definition follows from the guarantee, the domain and the exactly published facts."""
+    """Check the five components of the stated guarantee (domain, scope, unit, standard, intensity) against the rest of
+    release.json. In particular, every exactly published fact must be in its scope.
+    """
     flavour_part = document.flavour
     expected = FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))
     kind = "pure" if flavour_part.standard == "multiplicative" else "approximate"
@@ -99,7 +101,9 @@ _RELEASED = "released"
 
 @dataclass(frozen=True, kw_only=True)
 class Rebuilt:
-    """The schema in release.json as objects: the bins, and the rules on these bins, for released rows and for private rows."""
+    """The description of columns and rules in release.json, converted to the objects of the program: the released bins, the
+    rules for released rows (`plausibility`), and the rules for private rows (`raw`).
+    """
 
     transformation: Transformation
     plausibility: Plausibility
@@ -111,7 +115,7 @@ class SchemaProblem(ValueError):
 
 
 def rebuild(document: ReleaseDocument) -> Rebuilt:
-    """Return the schema of release.json: columns, released bins and rules.
+    """Convert the description of columns, bins and rules in release.json to objects of the program.
 
     Raises
     ------
@@ -135,7 +139,7 @@ def rebuild(document: ReleaseDocument) -> Rebuilt:
 
 
 def _masks(rules: list[Rule], transformation: Transformation, *, apart: bool = False) -> Plausibility:
-    """Return the rules on the released bins.
+    """Find, for these rules, which combinations of released bins they forbid.
 
     Raises
     ------
@@ -184,7 +188,7 @@ def _column(part: ColumnPart, rules: Sequence[Rule]) -> Column:
 
 
 def edge_text(bin_: BinPart, whole: bool) -> str:
-    """Return a bin with edges in the form in which a configuration would write it."""
+    """Return the interval of a bin as text, in the form of a configuration file, such as "20-29" or ">=65"."""
     if bin_.lower is None or bin_.below is None:
         return (
             f">={_decimal(bin_.lower)}" if bin_.lower is not None else "" if bin_.below is None else f"<{_decimal(bin_.below)}"
@@ -200,7 +204,9 @@ def _decimal(value: float) -> str:
 
 
 def _bin_problems(column: ColumnPart) -> Iterator[str]:
-    """Yield the problems of each bin of a column. The label of a bin must agree with its edges and its representative value."""
+    """Yield a sentence for each bin of a column that contradicts itself, for example because its label is "0-9" but its
+    edges are 0 and 20.
+    """
     if len(set(column.labels)) != len(column.labels) or not column.bins:
         yield f"schema: column {column.name!r}: two bins have the same label, or there are no bins"
     if [bool(bin_.missing) for bin_ in column.bins] != [False] * (len(column.bins) - 1) + [column.missing == "bin"]:
@@ -230,8 +236,8 @@ def _group_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _label_fits(bin_: BinPart, column: ColumnPart) -> bool:
-    """Return whether the bin's edges match its label. The representative value of the bin must match the label or lie inside
-    the bin.
+    """Return whether the label, the edges and the representative value of a bin agree. For example, the bin "0-9" must have
+    the edges 0 and 10 and a representative value between them.
     """
     whole = column.kind == "integer"
     try:
@@ -257,7 +263,8 @@ LATER = ("files", "specification", "schema", "table", "plausibility", "privacy c
 
 @dataclass(frozen=True, kw_only=True)
 class Alone:
-    """The results of the checks that need only the folder.
+    """The results of those checks that need no installed criteria or generators, but only the files of a bundle and this
+    package.
 
     Attributes
     ----------
@@ -313,8 +320,8 @@ def verify_alone(
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
-    """Return the results after a check has failed on which all later checks depend: the checks before it, this check, and the
-    later checks, which were not made.
+    """Return the results of a verification that stops early, because a check has failed on which other checks depend. The
+    important later checks are listed as not made.
     """
     names = [check.name for check in checks] + [failed.name]
     left = [Check(name=name, made=False) for name in LATER if name not in names]
@@ -349,8 +356,8 @@ def _document(files: Files) -> ReleaseDocument | Check:
 
 
 def _names(document: ReleaseDocument, files: Files) -> Iterator[Check]:
-    """Check that every listed file exists and that there is no other file. A reader could mistake another file for a checked
-    file.
+    """Check that the bundle contains all files that it must contain, and no other file. A reader could believe that another
+    file was also checked.
     """
     strangers = sorted(set(files) - possible_names(document) - {SPECIFICATION})
     problems = [f"{name}: release.json does not name this file" for name in strangers]

@@ -43,7 +43,7 @@ from synthrelease.published.verify.checks import Check
 
 
 def pieces(document: ReleaseDocument) -> Iterator[str]:
-    """Yield problems in the charge tree that concern random pieces of the rows.
+    """Yield a sentence for each error in how the charge tree treats random pieces of the rows.
 
     If rows were divided, the tree must have one node below its root with a part for each piece. The cost of this node must be
     the larger cost of the two pieces. Otherwise the tree must have no such node.
@@ -71,8 +71,8 @@ def _where(piece: str | None) -> str:
 
 
 def charges(document: ReleaseDocument) -> Check:
-    """Check that the cost of every node follows from its parts, that the root equals the guarantee, and that each criterion
-    has its stated charge.
+    """Check the stated privacy costs: the cost of every step follows from its parts, the total equals the guarantee, and
+    each criterion is charged as stated.
     """
     problems = [*_node_problems(document.charges, document.selection.rule), *_guarantee_problems(document)]
     problems += [*_domain_problems(document), *_criteria_problems(document), *pieces(document)]
@@ -89,8 +89,8 @@ def _shown(exact: str) -> str:
 
 
 def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
-    """Yield a problem for this node, and for each node below it, if the charge of the node differs from the composition of its
-    parts.
+    """Check a charge and all charges below it. Yield a sentence for each charge that differs from the cost that its rule
+    computes from its parts.
     """
     yield from _rounding_problems(f"charge {node.name!r}", node)
     for part in node.parts:
@@ -115,7 +115,8 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
 
 
 def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
-    """Compute the charge of a node from the charges of its parts, by the rule of the node.
+    """Compute the cost of a charge from its parts, by the stated rule. For example, the rule of sequential composition adds
+    up the costs of the parts.
 
     Raises
     ------
@@ -179,7 +180,9 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
-    """Yield contradictions between the number of rows, the cost of counting rows, and the statements about this number."""
+    """Yield a sentence for each contradiction between statements about the number of rows: how it was determined, what it
+    cost to count the rows, and which facts are exact.
+    """
     domain, rows = document.domain, document.rows_worked_with
     secret = document.secret_piece
     if secret and domain.way == "exact":

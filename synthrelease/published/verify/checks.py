@@ -76,7 +76,7 @@ def made(name: str, check: Callable[[], Check]) -> Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """All checks of a bundle, and the statements that no check can confirm.
+    """The result of verifying a bundle: all checks, who signed it, and the statements that no check can confirm.
 
     Attributes
     ----------
@@ -102,15 +102,15 @@ class Report:
 
     @property
     def unknown(self) -> bool:
-        """Return whether the checks found no problem, but some checks need a package that is not installed or not trusted
-        here.
+        """Return whether the result is open: no check found a problem, but some checks could not run, because they need a
+        package that is not installed or not trusted here.
         """
         return not self.passed and all(check.passed or check.unknown for check in self.checks)
 
     @property
     def vouched_for(self) -> bool:
-        """Return whether a key from outside the bundle shows who made the bundle, or a commitment from outside shows what was
-        fixed before the run.
+        """Return whether evidence from outside the bundle confirms it: a key that shows who made the bundle, or a
+        commitment that shows what was fixed before the run.
         """
         return self.committed or (self.signed_by is not None and self.key_given)
 
@@ -137,8 +137,8 @@ class Report:
 
     @property
     def _unknown(self) -> str:
-        """Return a sentence that says what the checks do not show, if neither a key nor a commitment from outside confirms the
-        bundle.
+        """Return a sentence about what remains open for a bundle without a signature, such as who made it. The sentence is
+        empty if the bundle is signed.
         """
         if self.signed_by is not None:
             return ""

@@ -28,7 +28,9 @@ Key = tuple[tuple[str, ...], str, tuple[str, ...]]
 
 
 def models(document: ReleaseDocument, part: ModelsPart) -> Check:
-    """Check the charges, the noise and the estimates of all questions that were measured directly."""
+    """Check the answers to the questions that were measured directly: what they cost, how much noise they have, and whether
+    the estimates follow from the published noisy sums.
+    """
     problems = [*_charges(document, part), *_noises(part)]
     if not problems:
         for model, answer in zip(part.models, part.answers, strict=False):
@@ -69,15 +71,17 @@ def _noises(part: ModelsPart) -> Iterator[str]:
 
 
 def _limits(text: str) -> tuple[float, float] | None:
-    """Return the limits of the exact values in a factor of a sum, such as 0 and 5000 for "income(0..5000)", or None if the
-    factor is a condition.
+    """Read the limits in a factor of a sum, such as 0 and 5000 in "income(0..5000)". Return None if the factor is a
+    condition and has no limits.
     """
     match = re.fullmatch(r"\w+\(([^()]+?)\.\.([^()]+)\)", text)
     return None if match is None else (float(match[1]), float(match[2]))
 
 
 def _answer(document: ReleaseDocument, part: ModelsPart, model: ModelPart, answer: ModelAnswerPart) -> Iterator[str]:
-    """Yield a problem for each estimate in an answer that does not follow from the sums."""
+    """Recompute the answer to a question from the published noisy sums. Yield a sentence for each stated estimate that
+    differs.
+    """
     expected = _of_groups(model) if model.groups else _of_sums(document, part, model)
     for term in answer.terms:
         if term.estimate is None or term.low is None or term.high is None:
@@ -96,7 +100,8 @@ def _near(answer: ModelAnswerPart, term: ModelTermPart, computed: float) -> bool
 
 
 def _of_groups(model: ModelPart) -> dict[str, float]:
-    """Return the mean of each group, and the difference of two groups' means.
+    """Compute the mean of each group of rows from its published noisy sums. If there are two groups, also compute the
+    difference of their means.
 
     Let a, b and c be the sums of a group. The share (b / 2 + c) / (a + b + c) is the position of the mean between the limits.
     """
@@ -114,8 +119,8 @@ def _of_groups(model: ModelPart) -> dict[str, float]:
 
 
 def _of_sums(document: ReleaseDocument, part: ModelsPart, model: ModelPart) -> dict[str, float]:
-    """Compute the answer to a question from the noisy sums: the mean, the ratio of two means, or the coefficients of the
-    regression, which solve the normal equations. Return each number by its name.
+    """Compute the answer to a question from the published noisy sums: a mean, the ratio of two means, or the coefficients
+    of a regression (by solving the normal equations). Return each number by its name.
     """
     words = split_question(model.question)
     named = [name.strip() for name in (*_COMMA.split(words.on), words.head, words.to) if name]
@@ -151,7 +156,9 @@ def _of_sums(document: ReleaseDocument, part: ModelsPart, model: ModelPart) -> d
 
 
 def _text(model: ModelPart, name: str) -> str:
-    """Return the name of a factor, in the form in which the sums name it."""
+    """Return the name of a column together with its limits, such as "income(0..5000)", as it appears in the published sums.
+    A condition is returned as it is.
+    """
     if name not in model.limits:
         return name
     low, high = (float(limit) for limit in model.limits[name])

@@ -67,8 +67,8 @@ class KnownFiles:
 
 
 def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
-    """Yield a check for every option of the release. Also yield a failed check if the caller gave other releases, but
-    release.json has no series.
+    """Check each option that the release uses, such as weights or nested areas. If the caller gave other releases of the
+    register although release.json names none, yield a failed check.
     """
     checks: dict[str, Callable[[Any], Check]] = {
         "partition": lambda part: of_partition(part, document),
@@ -93,7 +93,8 @@ def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
 
 
 def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
-    """Yield the differences between release.json and the published specification in the multi-year plan.
+    """Yield a sentence if release.json and the published specification differ in the multi-year plan or in the year of this
+    plan.
 
     Version 1.0.0 did not publish this table, so the specification of its releases may lack it.
     """
@@ -110,7 +111,9 @@ def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
 
 
 def not_in_specification(document: ReleaseDocument, content: bytes) -> Iterator[str]:
-    """Yield sentences about facts that were fixed before the run, but that are not in specification.json of version 1.0.0."""
+    """Yield a sentence for each section of release.json that should have been fixed before the run, but that
+    specification.json does not contain, because version 1.0.0 did not write it there.
+    """
     for name in document.fixed_parts.keys() - read_tables(content).keys():
         yield (
             f"The specification does not contain {name!r} of release.json, because version 1.0.0 did not publish it there. "
@@ -122,7 +125,9 @@ def not_in_specification(document: ReleaseDocument, content: bytes) -> Iterator[
 
 
 def of_partition(part: PartitionPart, document: ReleaseDocument) -> Check:
-    """Check the sizes of the pieces. The table must have as many rows as the second piece."""
+    """Check that the two random pieces of the rows have the stated sizes, and that the released table has as many rows as
+    the second piece.
+    """
     try:
         sizes = part.rule.sizes(part.rows) if 0 < part.rule.fit < 1 else None
     except SynthreleaseError:
@@ -139,12 +144,14 @@ def of_partition(part: PartitionPart, document: ReleaseDocument) -> Check:
 
 
 def of_split(part: SplitPart) -> Check:
-    """Return a check that only states the number of the piece that was read."""
+    """State which piece of the register the release used. There is nothing to check, so the result never fails."""
     return Check(name="split", found=f"piece {part.piece} of {part.of}, by the record number {part.by}")
 
 
 def of_members(part: MembersPart, bundle: KnownFiles) -> Check:
-    """Return a check that only states the number of members. The check "table" compares members and roots."""
+    """Count the members of all roots, such as the persons of all households, for the report. The result never fails,
+    because the check "table" compares the files of roots and members.
+    """
     counts = bundle.table.counts
     numbers = part.linked.numbers(counts.bins[counts.layout.columns.index(part.size)])
     members = int((numbers * counts.counts).sum())
@@ -158,7 +165,9 @@ _RELATIVE = 1e-6  # Relative tolerance for recomputed weights: machines differ i
 
 
 def of_calibration(part: CalibrationPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check the weights by raking again. The rows and the published totals determine the weights, or why there are none."""
+    """Check the published weights of the rows by computing them again from the rows and the published totals. If
+    release.json says that no weights give the totals, this must follow as well.
+    """
     summary = "the table has no weights, because no weights give the totals, as release.json says"
     if part.weights is not None:
         deviation = f"{100 * part.weights.deviation:.2g}%"
@@ -192,7 +201,7 @@ def _near(left: np.ndarray, right: np.ndarray) -> bool:
 
 
 def _same_weights(left: CalibrationPart, right: CalibrationPart) -> bool:
-    """Return whether two sections about weights state the same results of raking, up to rounding."""
+    """Return whether two sections of release.json state the same weights, up to rounding errors."""
     left_weights, right_weights = left.weights, right.weights
     if left_weights is None or right_weights is None:
         return left_weights is right_weights
@@ -275,7 +284,7 @@ def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -
 
 
 def _released_priors(document: ReleaseDocument) -> Iterator[str]:
-    """Yield the digests of the earlier releases that the generator used as a prior."""
+    """Yield the SHA-256 digests of the earlier releases whose tables the generator used as prior information."""
     prior = document.configuration.get("generator", {}).get(PRIOR)
     if isinstance(prior, dict) and isinstance(prior.get("release"), str):
         yield prior["release"].removeprefix(BY_DIGEST)
@@ -327,8 +336,8 @@ def _scout_problems(part: ScoutPart, document: ReleaseDocument) -> Iterator[str]
 
 
 def of_population(part: PopulationPart, document: ReleaseDocument) -> Check:
-    """Check the guarantee for a member of the population. No other part may imply that the file is not a simple random
-    sample.
+    """Check the privacy guarantee for a member of the population, of which the file must be a simple random sample. No
+    other section may contradict this.
     """
     epsilon = decimal_text(part.loss().epsilon)
     summary = f"the file has {part.sampled:,} of {part.size:,} records; epsilon {epsilon} for a member of the population"
@@ -356,7 +365,9 @@ def _population_problems(document: ReleaseDocument, part: PopulationPart) -> Ite
 
 
 def of_imputation(part: ImputationPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check each row of each copy. Donors are drawn at random, so the check can only show that a possible donor exists."""
+    """Check that each completed copy of the table fills in every missing value as the rule allows. Each value comes from a
+    randomly drawn donor (a similar row), so the check can only show that some possible donor exists.
+    """
     name = part.file(document.bundle)
     problems = tuple(f"{name}: {problem}" for problem in _imputation_problems(document, part, name, bundle))
     copies = so_many(0 if part.failed else part.copies, "copy", "copies")
@@ -402,7 +413,8 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
 def _copy_problems(
     bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, rules: Plausibility, open_: np.ndarray
 ) -> Iterator[str]:
-    """Yield problems with the values that were filled into a copy.
+    """Yield a sentence for each error in a completed copy of the table, for example if a value is still missing or an
+    observed value was changed.
 
     Parameters
     ----------
@@ -422,7 +434,9 @@ def _copy_problems(
 
 
 def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, open_: np.ndarray) -> Iterator[str]:
-    """Yield a sentence for each set of columns that were filled in together with values that no released row has."""
+    """Yield a sentence for each set of columns whose filled-in values occur together in no released row. All missing values
+    of a row must come from one other row.
+    """
     starts = np.concatenate([[0], np.cumsum(table.counts.counts)])
     try:
         for pattern in patterns(table.counts, gaps.missing, open_):
@@ -484,7 +498,9 @@ def _geography_problems(part: GeographyPart, bundle: KnownFiles) -> Iterator[str
 
 
 def of_marks(part: MarksPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check that each column that summarises indicators agrees with the indicators in its row."""
+    """Check that each column that lists indicators, such as the diagnoses of a person, agrees with the columns of these
+    indicators in every row.
+    """
     problems = tuple(_marks_problems(document, part, bundle))
     if problems:
         return Check(name="marks", problems=problems)

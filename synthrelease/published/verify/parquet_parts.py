@@ -24,8 +24,8 @@ class OtherBytes(Exception):
 
 
 def room_problems(content: Content) -> Iterator[str]:
-    """Yield a problem if bytes could be hidden between the columns, pages and footer of a Parquet file whose rows could be
-    read.
+    """Check that a Parquet file contains no hidden bytes between its columns, pages and footer. Yield a sentence if it
+    does. The rows of the file must be readable.
 
     Some bytes are not checked: values in statistics, bytes after the values of a page, and bytes between fields of the footer.
     """
@@ -60,7 +60,8 @@ def room_problems(content: Content) -> Iterator[str]:
 
 
 def _pages(file: BinaryIO, position: int, end: int) -> tuple[int, int]:
-    """Return the number of values in the pages of a column, and the position of their end.
+    """Read the headers of all pages of a column in a Parquet file. Return the number of values in the pages, and the
+    position at which the last page ends.
 
     Raises
     ------

@@ -67,8 +67,8 @@ class Commitment:
         return cls(name=path.name, part=part, digest=" ".join(digest[start : start + 16] for start in range(0, 64, 16)))
 
     def covers(self, document: ReleaseDocument) -> bool:
-        """Return whether the commitment covers this run. It may instead cover another year of the plan, or another release of
-        the year.
+        """Return whether the commitment was made for this run of the program. If not, it was made for another year of the
+        multi-year plan, or for another run of the same year.
         """
         planned, years = self.part.years, _years(document)
         if planned is None or years is None:
@@ -77,8 +77,9 @@ class Commitment:
 
 
 def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
-    """Check that specification, program, charges, selection and criteria equal the commitment. If the commitment is for another
-    year of its plan, check only the multi-year plan and the names, kinds and thresholds of the criteria.
+    """Check that a release agrees with the commitment that was made before the run: the same specification, program,
+    charges, selection and criteria. If the commitment is for another year of the multi-year plan, check only what it fixes
+    for all years.
 
     The head of the ledger is not part of a release. The steward's logbook shows it.
     """
@@ -92,8 +93,8 @@ def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
 
 
 def compared(document: ReleaseDocument, commitment: Commitment) -> tuple[str, bool]:
-    """Return sentences that say which facts a matching commitment confirms, and whether the commitment covers the
-    specification.
+    """Return sentences that say what a matching commitment confirms. Also return whether it covers the specification of
+    this release.
     """
     compare = f"Compare the digest of the commitment with the published one: {commitment.digest}."
     planned, years = commitment.part.years, _years(document)
@@ -117,8 +118,8 @@ def _years(document: ReleaseDocument) -> Any:
 
 
 def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    """Yield the differences in the facts that are fixed for every year. A second release of the committed year needs its own
-    commitment.
+    """Compare a release with a commitment that was made for another year. Yield a sentence for each difference in the facts
+    that are fixed for all years: the multi-year plan, and the names, kinds and thresholds of the criteria.
     """
     yield from _plan_problems(document, part)
     planned, years = part.years, _years(document)
@@ -133,7 +134,9 @@ def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[st
 
 
 def _of_the_run(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    """Yield the differences in the facts that are fixed for this run."""
+    """Compare a release with the commitment that was made for this run. Yield a sentence for each difference, such as
+    another version of the program.
+    """
     yield from _plan_problems(document, part)
     if document.specification != part.specification:
         yield f"specification: the digest is not {part.specification[:16]}..., which the commitment states"
@@ -163,8 +166,8 @@ def _plan_problems(document: ReleaseDocument, part: CommitmentPart) -> Iterator[
 
 
 def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
-    """Check that the bundle has the specification that release.json names. Columns, rules, criteria and charges must agree
-    with it.
+    """Check that the bundle contains the specification whose digest release.json states, and that the columns, rules,
+    criteria and charges of the release agree with it.
     """
     content = files.get(NAME)
     if content is None:
@@ -255,7 +258,9 @@ def _criteria_problems(parts: Sequence[CriterionPart], tables: Sequence[Mapping[
 
 
 def _each_table(tables: Sequence[Any]) -> list[Any]:
-    """Return the names of the tables one by one. `age:(sex + region)` becomes `age:sex` and `age:region`."""
+    """Expand formulas that name several tables. For example, `age:(sex + region)` becomes the two tables `age:sex` and
+    `age:region`.
+    """
     single = []
     for text in tables:
         folded = re.fullmatch(r"\s*(.*?)\s*:\s*\((.*)\)\s*", text) if isinstance(text, str) else None
@@ -264,7 +269,8 @@ def _each_table(tables: Sequence[Any]) -> list[Any]:
 
 
 def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a problem if the specification does not list the settings of the published generator or projection.
+    """Yield a sentence unless the specification allows the generator (or projection) that the release used, with these
+    settings.
 
     Parameters
     ----------
@@ -284,7 +290,9 @@ def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mappi
 
 
 def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables: Mapping[str, Any]) -> Iterator[str]:
-    """Yield differences in the selection: number of rounds, test of a round, and number of configurations."""
+    """Yield a sentence for each difference between release.json and the specification in how the table was selected, such
+    as the distribution of the number of rounds.
+    """
     settings, selection = release.selection, document.selection
     rounds = None if settings.rounds is None else {number: str(share) for number, share in settings.rounds.items()}
     stop = None if settings.rounds is not None else str(settings.stop_probability)
@@ -314,7 +322,8 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
 
 
 def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
-    """Yield a problem unless each budget of the specification is charged exactly once, and nothing else is charged.
+    """Compare the charges of the release with the budgets in the specification. Yield a sentence unless each budget is
+    charged exactly once, and nothing else is charged.
 
     The charges of a round must be below the selection.
     """
@@ -353,7 +362,9 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
 
 
 def _rounds(node: ChargePart) -> Iterator[ChargePart]:
-    """Yield the nodes of the charge tree that contain the charges of a round."""
+    """Find the nodes of the charge tree below which the charges of a single round stand. A round is one attempt to make a
+    table.
+    """
     if node.rule in (SELECTION, HIDDEN_ROUNDS, PRICED) or node.name == ONE_ROUND:
         yield node
         return
@@ -362,7 +373,7 @@ def _rounds(node: ChargePart) -> Iterator[ChargePart]:
 
 
 def _words(names: Iterable[str]) -> set[str]:
-    """Return the first word of each name of a charge, such as "criterion" for "criterion: NAME"."""
+    """Return the words before the colon in these names of charges, such as "criterion" in "criterion: NAME"."""
     return {name.partition(": ")[0] for name in names if ": " in name}
 
 
@@ -373,7 +384,7 @@ def _budgets(criterion: Mapping[str, Any]) -> list[Fraction]:
 
 
 def _cost(leaf: ChargePart) -> Fraction:
-    """Return the epsilon of a charge, or its rho if the charge is a curve."""
+    """Return the cost of a charge as one number: its epsilon, or its rho if the cost is a Renyi curve."""
     return Fraction(leaf.epsilon_exact) if leaf.renyi is None else Fraction(leaf.renyi.rho)
 
 
