@@ -246,8 +246,8 @@ def _atoms(low: Fraction | None, high: Fraction | None, whole: bool, limits: tup
 
 
 def _linear(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell]:
-    """Return cells of equal width if both bounds are stated and near each other, such as for years. Otherwise return an empty
-    list.
+    """Return cells (intervals) of equal width if both bounds are stated and near each other, such as for years. Otherwise
+    return an empty list.
     """
     if low is None or high is None:
         return []
@@ -260,7 +260,9 @@ def _linear(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Ce
 
 
 def _grid(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell]:
-    """Return cells within the bounds whose edges are 1, 2 and 5 times powers of ten. There are further cells next to 0."""
+    """Return cells (intervals) whose edges are 1, 2 and 5 times powers of ten, as far as the bounds reach. There are
+    further cells next to 0.
+    """
     powers = [Fraction(10) ** power for power in range(0 if whole else SMALLEST, LARGEST + 1)]
     cells = ((1, 2, 100), (2, 5, 20), (5, 10, 10))
     sizes = [(power * first, power * last, power / fine) for power in powers for first, last, fine in cells]

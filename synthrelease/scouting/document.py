@@ -97,12 +97,13 @@ class DependencePart(Part):
 
     @property
     def value(self) -> float:
-        """The noisy mean distance, limited to the range from 0 to 1."""
+        """The noisy mean distance from independence, limited to the range from 0 to 1."""
         return min(1.0, max(0.0, self.steps / self.one))
 
 
 class ScoutDocument(Part):
-    """The contents of scout.json.
+    """The contents of scout.json, the published results of a scout: noisy tables of single columns and a measure of
+    dependence.
 
     Attributes
     ----------
@@ -148,7 +149,7 @@ class ScoutDocument(Part):
 
     @property
     def share(self) -> Fraction:
-        """The cost of one noisy table, in rho, or in epsilon if delta is 0."""
+        """The privacy cost of one noisy table, as a rho, or as an epsilon if delta is 0."""
         return Fraction(self.tables_exact) / sum(part.column.queries for part in self.columns)
 
     @property

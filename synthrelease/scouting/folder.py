@@ -21,7 +21,7 @@ from synthrelease.scouting.pages import pages
 
 
 def files_of(document: ScoutDocument) -> dict[str, bytes]:
-    """Return the contents of all files of the folder except the checksums, by file name.
+    """Return the contents of all files that a scout publishes except the checksums, by file name.
 
     In counts.csv, each string that a spreadsheet would execute as a formula begins with an additional apostrophe.
     """

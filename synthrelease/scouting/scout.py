@@ -65,7 +65,7 @@ OPENED = "Nothing was published. The cost of the scout counts as spent, because 
 
 @dataclass(frozen=True, kw_only=True)
 class Scouting:
-    """The settings of a scout. All settings are public.
+    """The settings of a scout, which publishes noisy tables of single columns before a release. All settings are public.
 
     Attributes
     ----------
@@ -129,12 +129,12 @@ class Scouting:
 
     @property
     def tables(self) -> Fraction:
-        """The cost of all noisy tables, in rho, or in epsilon if delta is 0."""
+        """The privacy cost of all noisy tables, as a rho, or as an epsilon if delta is 0."""
         return self.cap.cost * (1 - OF_DEPENDENCE)
 
     @property
     def share(self) -> Fraction:
-        """The cost of one noisy table, in rho, or in epsilon if delta is 0."""
+        """The privacy cost of one noisy table, as a rho, or as an epsilon if delta is 0."""
         return self.tables / queries(self.columns)
 
     @property
@@ -143,8 +143,8 @@ class Scouting:
         return self.cap.deviation(self.share)
 
     def looks(self) -> dict[str, Charge]:
-        """Return the charge of each step of the measurement, by the name of the step. The sum of these charges is the cost of
-        the scout.
+        """Return the charge (privacy cost) of each step of the measurement, by the name of the step. The sum of these
+        charges is the cost of the scout.
         """
         texts, numbers = (sum(column.kind == kind for column in self.columns) for kind in ("texts", "number"))
         listed = len(self.columns) - texts - numbers

@@ -134,7 +134,8 @@ class ConditionalTable:
 def draw_weighted(
     shares: np.ndarray, groups: np.ndarray, likelihood: Callable[[slice], np.ndarray], generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw (n_rows,) bins, each with a probability proportional to shares[its group, bin] times the likelihood of the bin.
+    """Draw (n_rows,) bins. The probability of a bin is proportional to its share in the group of the row, times the
+    likelihood of the row's known values given the bin.
 
     Parameters
     ----------
@@ -163,7 +164,7 @@ CopyRule = Literal["simple", "partial"]
 
 
 class DoesNotFit(ValueError):
-    """A method cannot be used for this file. The message says why, in one sentence without a full stop."""
+    """Raised if a method cannot be used for this file. The message says why, in one sentence without a full stop."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -241,7 +242,9 @@ class Baseline(ABC):
 
     @abstractmethod
     def tables(self, file: ComparedFile) -> list[MadeTables]:
-        """Return whole tables: one `MadeTables` with its copies for each variant of the method. Raises DoesNotFit."""
+        """Return the tables that the method makes: one `MadeTables` with its copies for each variant of the method. Raises
+        DoesNotFit.
+        """
 
 
 # Noisy copies W of a column for data-augmented imputation: how values are masked, and the likelihood of each bin given W.

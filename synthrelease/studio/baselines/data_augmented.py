@@ -78,7 +78,7 @@ class DataAugmented:
 
     @cached_property
     def _groups(self) -> np.ndarray:
-        """Return the (n_rows,) risk groups of the rows."""
+        """Return the (n_rows,) risk group of each row."""
         return np.repeat(np.zeros(len(self.table), dtype=np.int64) if self.risk is None else self.risk, self.table.counts)
 
     @cached_property

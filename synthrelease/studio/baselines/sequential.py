@@ -99,7 +99,7 @@ class Sequential(Baseline):
 
 
 def _made(name: str, copies: Sequence[Counts], file: ComparedFile, notes: tuple[str, ...]) -> MadeTables:
-    """Return the copies, with a note if rows are missing because no draw met the rules."""
+    """Return the copies of a table, with a note if rows are missing because no draw met the rules."""
     fewest = min(copy.total for copy in copies)
     if fewest < file.table.total:
         share = 1 - fewest / file.table.total

@@ -182,7 +182,7 @@ class DeskFiles:
         return loaded[1]
 
     def act(self, seen: str, action: Callable[[], object]) -> None:
-        """Run an action that writes the files itself, and restore the files if it fails.
+        """Run an action that writes the files by itself, such as leaving out a column, and restore the files if it fails.
 
         Parameters
         ----------
@@ -437,7 +437,7 @@ class Rehearsed:
 
     @property
     def shortlist(self) -> Path | None:
-        """Return the path of the shortlist, or None if the rehearsal has none."""
+        """Return the path of the rehearsal's shortlist.toml, or None if the rehearsal has no shortlist."""
         path = self.folder / "shortlist.toml"
         return path if path.is_file() else None
 

@@ -486,7 +486,9 @@ class Entries:
         self.typed, self.saved = typed, dict[str, str]()
 
     def __call__(self, name: str, saved: object) -> str:
-        """Return the content of a field, and remember the value that the files have."""
+        """Return the content of a field: the unsaved entry if there is one, otherwise the value in the files. Remember the
+        value in the files.
+        """
         self.saved[name] = text = one_kind_of_line_ends(str(saved))
         if self.typed.get(name) == text:
             del self.typed[name]
@@ -610,7 +612,7 @@ class Desk:
         return RedirectResponse(f"/{name}#{value}" if is_section else f"/{name}", 303)
 
     def _keep(self, name: str, seen: str, form: Mapping[str, str]) -> None:
-        """Remember typed values that differ from the values that the page showed."""
+        """Remember what the user typed into the fields of a screen, if it differs from the values that the page showed."""
         if not form:
             return
         if (saved := self._saved.get((seen, name))) is None:
@@ -774,7 +776,7 @@ class Desk:
         return _framed(self.opened.folder, "README.html", "The folder contains no card, or no folder was opened.")
 
     def report(self) -> Response:
-        """Return the report of the last rehearsal, with the content security policy of a card."""
+        """Return the report of the last rehearsal, under the same strict content security policy as a card."""
         try:
             rehearsed = self.rehearsals.found(self.files.spec(self.files.texts()))
         except (SynthreleaseError, OSError):
@@ -792,7 +794,7 @@ def _framed(folder: Path | None, name: str, missing: str) -> Response:
 
 
 def _statement(ledger: Path | None) -> Account:
-    """Return the contents of a ledger, or the reason why it cannot be read."""
+    """Read a ledger. Return its contents, or the reason why it cannot be read."""
     if ledger is None:
         return Account()
     try:

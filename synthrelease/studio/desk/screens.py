@@ -619,12 +619,14 @@ def _epsilon(epsilon: Fraction) -> str:
 
 
 def _cost(charge: Charge, total: Charge) -> float:
-    """Return the epsilon of a single charge at the delta of the release."""
+    """Return the epsilon of a single part of the privacy cost, at the delta of the release."""
     return float(charge.epsilon if charge.renyi is None else epsilon_at(charge, total.delta))
 
 
 def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dict[str, Any]:
-    """Return the noise in the bins of a column, in rows, beside the number of public rows in these bins."""
+    """Return the noise in the bins of a column, in rows. Beside it stand the number of bins, the number of bins with fewer
+    public rows than the noise, and the rows of the smallest bin.
+    """
     linked = spec.schema.linked
     of_one_member = linked is not None and linked.place_of(column.name) is not None
     held = None if of_one_member else strips.of(column, spec.input, linked)[0]  # the file counts all members together
@@ -689,5 +691,7 @@ def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | N
 
 
 def _parts(charge: Charge, depth: int) -> list[tuple[Charge, int]]:
-    """Return all parts of a charge with their depth in the tree. Each part comes before the parts of which it consists."""
+    """Return all parts of a charge (a privacy cost) with their depth in the tree. Each part comes before the parts of which
+    it consists.
+    """
     return [pair for part in charge.parts for pair in ((part, depth), *_parts(part, depth + 1))]

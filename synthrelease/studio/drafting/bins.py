@@ -194,7 +194,7 @@ def _multiples(values: np.ndarray, counts: np.ndarray, step: float) -> list[floa
 
 
 def _divisors(step: float, whole: bool) -> list[float]:
-    """Return `step` divided by 1, 2, 5 and 10, as far as the results are round."""
+    """Return `step` divided by 1, 2, 5 and 10, without the results that are not round."""
     parts = [step / part for part in (1, 2, 5, 10) if not whole or step % part == 0]
     return [part for part in parts if round_step(part, whole) == part] or [step]
 
@@ -346,8 +346,8 @@ def number_facts(
 
 
 def far_value(values: np.ndarray, counts: np.ndarray) -> str:
-    """Return a question about a smallest or largest value that is rare but changes the mean strongly, or an empty string if
-    there is no such value.
+    """Return a question about a rare smallest or largest value that changes the mean strongly, and may be an error. The
+    result is empty if there is no such value.
 
     The smallest and the largest value determine bounds and representative values. So one wrong row can distort means.
     """

@@ -99,7 +99,7 @@ def are_too_many(texts: Mapping[str, int]) -> bool:
 
 
 def share_of_frequent(texts: Mapping[str, int]) -> float:
-    """Return the share of the rows with a frequent code."""
+    """Return the share of the rows that have one of the frequent codes."""
     return sum(texts[text] for text in _frequent(texts)) / sum(texts.values())
 
 
@@ -191,7 +191,7 @@ def _in_rounded_steps(column: ColumnDraft) -> ColumnDraft | None:
 
 
 def with_neighbours_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
-    """Return a column of ordered categories with neighbours merged into groups of at least `least_share` of its rows each.
+    """Merge neighbouring categories of an ordered column into groups with at least `least_share` of its rows each.
 
     Neighbours are merged from the first category on. Remaining categories at the end are added to the last group. A group of
     one category keeps the category's label.
@@ -290,7 +290,8 @@ def _without_zeros(text: str) -> str:
 
 
 def _code_width(texts: Collection[str]) -> int:
-    """Return the number of digits of codes that start with 0, if no other code has more digits. Otherwise return 0.
+    """Return the width of codes with leading zeros, such as 4 for "0007", if no other code has more digits. Otherwise
+    return 0.
 
     If the result is above 0, the shorter codes of the column have lost their leading zeros.
     """

@@ -98,8 +98,8 @@ or 20 years, so that the young have their own bins.
 
 
 def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float, adult: float = -math.inf) -> tuple[float, ...]:
-    """Choose limits so that each bin has at least this share of the rows. For ages, a limit that separates the young is
-    kept too.
+    """Choose limits so that each bin has at least this share of the rows. For ages, a limit that separates the young may
+    stay, too.
 
     If no limit divides the rows in this way, the limit that is nearest to the median is returned.
 
@@ -118,7 +118,7 @@ def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float, adu
 
 
 def _at_least(limits: Sequence[float], shares: np.ndarray, least_share: float) -> tuple[float, ...]:
-    """Drop limits between bins, from the lowest on, until each remaining bin has at least this share of the rows."""
+    """Choose limits from the lowest on, so that each bin between them has at least this share of the rows."""
     chosen, held = list[float](), 0.0
     below = np.cumsum(shares)
     for limit, share, reached in zip(limits, shares, below, strict=False):
@@ -129,7 +129,7 @@ def _at_least(limits: Sequence[float], shares: np.ndarray, least_share: float) -
 
 
 def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraft:
-    """Return the column with rare categories merged, so that each released category has at least the smallest share of the
+    """Merge the rare categories of a column, so that each category that is released has at least the minimum share of the
     rows.
 
     A rare category is merged with its neighbours if the categories are ordered. If there are larger categories, the category

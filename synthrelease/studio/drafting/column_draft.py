@@ -106,7 +106,8 @@ def _words_among_numbers(unnamed: Sequence[str], texts: Mapping[str, int]) -> fr
 
 
 def _last_codes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozenset[str]:
-    """Return 97, 98 and 99, or 997, 998 and 999, if they are much more frequent than the numbers before them.
+    """Return the codes 97, 98 and 99, or 997, 998 and 999, if they seem to mean a missing answer, because they are much
+    more frequent than the numbers before them.
 
     The largest ages or hours are rare, but a code for a missing answer is frequent. Together, the codes are more than three
     times as frequent as all numbers from 90 to 96, or from 900 to 996. They have at most a fifth of the rows. A single code has
@@ -166,7 +167,7 @@ class CodeDraft:
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnDraft:
-    """The draft of one column.
+    """The draft of one column: its name, its kind and its bins in the release.
 
     Attributes
     ----------
@@ -397,8 +398,8 @@ class Answers:
 
     @property
     def label_of_missing(self) -> str:
-        """The label of the bin of missing values. This is the label in the codebook if it is the same for all missing codes,
-        otherwise "missing".
+        """The label of the bin of missing values: the label in the codebook, if all missing codes have the same label, or
+        "code -1" for a single negative code without a label. Otherwise "missing".
         """
         labels = {self.entry.labels[text] for text in self.missing_values if text in self.entry.labels}
         if len(self.below_zero) == len(self.missing_values) == 1:
@@ -763,7 +764,8 @@ def _number_of_something(answers: Answers) -> str:
 
 
 def _by_chance(values: np.ndarray, times: np.ndarray) -> tuple[float, float]:
-    """Return how many different values a random quantity would have in as many rows: the mean and the standard deviation.
+    """Return the mean and the standard deviation of the number of different values that a random quantity would have in as
+    many rows.
 
     The quantity has the same density as the given numbers in each part of their range.
     """
@@ -802,7 +804,8 @@ def _ends_evenly(values: np.ndarray, times: np.ndarray) -> bool:
 
 
 def _mark_of_something(answers: Answers) -> str:
-    """Return the evidence that strings are assigned identifiers, as a clause, or an empty string if there is no such evidence.
+    """Return the evidence that strings are assigned identifiers, such as "all texts have the same pattern, with digits".
+    The result is empty if there is no such evidence.
 
     Identifiers have the same pattern, at least four digits in the median, and about equal frequencies.
     """

@@ -326,7 +326,8 @@ def _come_again(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _jumps(values: np.ndarray, rows: np.ndarray) -> float | None:
-    """Return how unlike the frequencies of neighbouring numbers are: near 0 for a quantity, and about 1 for codes.
+    """Return how unlike the frequencies of neighbouring numbers are, compared with any two numbers: near 0 for a quantity,
+    and about 1 for codes.
 
     The result is the mean squared difference between the frequencies of neighbouring numbers, divided by the mean for any two
     numbers. Frequencies are compared as logarithms, and the part of a difference that chance would cause is subtracted.
@@ -431,7 +432,7 @@ def _untidy(answers: Answers) -> str:
 
 
 def _grouped(answers: Answers, used_names: Collection[str], remark: str) -> ColumnDraft | LeftOut:
-    """Draft codes or categories, or leave the column out if too many codes are rare.
+    """Draft a column of codes or categories, or leave it out if too many of its codes are rare.
 
     The draft has one of three forms: the codes are grouped by their first characters, each code has a bin, or each frequent
     code has a bin and all other codes share one bin.
@@ -530,7 +531,7 @@ def without_role(column: ColumnDraft) -> ColumnDraft:
 
 
 def _is_weight(answers: Answers) -> bool:
-    """Return whether a column is a design weight by its name or description and by its numbers.
+    """Return whether a column is a design weight, judged by its name or description and by its numbers.
 
     The numbers must add up to about the number of rows or more. If the name may also be the name of a body weight, the numbers
     must not look like kilograms or pounds of a body, or grams of a newborn.
@@ -619,7 +620,7 @@ def _have_thousandths(answers: Answers) -> bool:
 
 
 def _repeats_fractions(answers: Answers) -> bool:
-    """Return whether numbers have three decimals or more, and each occurs in at least five rows on average."""
+    """Return whether some numbers have three decimals or more, and each number occurs in at least five rows on average."""
     return _have_thousandths(answers) and bool(answers.numbers[1].mean() >= 5)
 
 
@@ -827,7 +828,7 @@ def date_column(answers: Answers, texts: list[str], codes: np.ndarray) -> DateCo
 
 
 def _without_fillers(answers: Answers) -> Answers:
-    """Return a column of dates with fillers such as 9999-12-31 and 1900-01-01 as missing values. Other columns are unchanged.
+    """Treat fillers in a column of dates, such as 9999-12-31 and 1900-01-01, as missing values. Other columns are unchanged.
 
     Zeros among dates are fillers. A date is a filler if its year is not between 1850 and 2100. A date that programs write for
     missing dates, such as 1 January 1900, is a filler only in two cases. Either it is more than five times as frequent as any
@@ -1012,8 +1013,8 @@ def _are_alike(apart: np.ndarray, column: np.ndarray, known: np.ndarray, slack: 
 
 
 def _parts(column: DateColumn, used_names: Collection[str]) -> list[ColumnDraft]:
-    """Draft the year of a date if there are several years, and the month. If the dates span at most six months, draft the ISO
-    week in place of the month.
+    """Draft the parts of a date: the year, if there are several years, and the month. If the dates span at most six months,
+    the ISO week takes the place of the month.
     """
     different, times = np.unique(column.days[column.known], return_counts=True)
     days = dict(zip([date.fromordinal(int(day)) for day in different], times.tolist(), strict=True))
@@ -1047,8 +1048,8 @@ _NAMED = 3
 
 
 def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
-    """Return the column with typing errors as missing values, and the question to the steward. The question is empty if there
-    are no typing errors.
+    """Treat typing errors in a column of numbers or dates as missing values. Return the column, and a question to the data
+    steward, which is empty if there are no typing errors.
     """
     texts, entry = answers.texts, answers.entry
     allowed = answers.rows // _ONE_IN
@@ -1199,8 +1200,8 @@ def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
 
 
 def _with_shared_texts(answers: Mapping[str, Answers]) -> dict[str, Answers]:
-    """Mark columns of codes that share a fifth of their strings with another column, such as a second diagnosis. Return all
-    columns, with this mark as `shared`.
+    """Mark columns of codes that share at least a fifth of their strings with another column, such as a second diagnosis.
+    Return all columns, with this mark as `shared`.
 
     The other column must not be a key.
     """
@@ -1256,7 +1257,9 @@ def _occurring(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows, some:
 
 
 def _homes(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows) -> dict[str, str]:
-    """Return, for each category that occurs with only one category of another column, the label of that larger category."""
+    """Return, for each category that lies in a single category of another column, as an industry lies in a sector, the
+    label of the larger category.
+    """
     texts, homes, occur = rows.texts[column.source], rows.texts[larger.source], _occurring(column, larger, rows)
     pairs = zip(texts, occur.sum(axis=1).tolist(), occur.argmax(axis=1).tolist(), strict=True)
     return {text: larger.codes[homes[at]].label for text, times, at in pairs if times == 1 and homes[at] in larger.codes}

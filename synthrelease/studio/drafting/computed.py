@@ -65,7 +65,8 @@ def _in_same_order(x: np.ndarray, y: np.ndarray) -> bool:
 
 
 def computed_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, str]:
-    """Return, by name, a question for each column that can be computed from other columns in 99% of the rows.
+    """Return a question for each column that can be computed from other columns in 99% of the rows, such as total = wage +
+    capital, by the name of the column.
 
     The column is a sum of two or three other columns, such as wage + capital. Or it is a product or ratio of two, such as
     weight / height^2. It may differ from them by a constant term or factor, and by rounding.

@@ -199,9 +199,7 @@ def draft_acceptance(
 
 
 def grouped_by(draft: CriterionDraft) -> tuple[str, ...]:
-    """Return the names of the columns in the setting `by` of a criterion, which compares the groups of rows that these
-    columns form.
-    """
+    """Return the names of the columns that divide the rows into groups for a criterion (its setting `by`)."""
     by = draft.settings.get("by")
     return tuple(by) if isinstance(by, list | tuple) else ()
 
@@ -222,7 +220,7 @@ def _partners(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pai
 
 
 def _smallest_group(column: ColumnDraft, counts: np.ndarray) -> int:
-    """Return the number of rows in the smallest group of a column, or 0 if the column has too many groups.
+    """Return the number of rows in the smallest group that a column forms in criteria, or 0 if the column has too many groups.
 
     Parameters
     ----------

@@ -582,14 +582,14 @@ _Binned = tuple[ColumnDraft, Binning]
 
 
 def _both(subject: Subject, spec: ReleaseSpec, narrower: Ground) -> list[tuple[_Binned, _Binned]]:
-    """Return every column in its drafted bins, each beside the same column in the narrower bins."""
+    """Pair the drafted bins of every column with the narrower bins of this column."""
     narrow = {pair[0].name: pair for pair in zip(narrower.subject.columns, narrower.binnings, strict=True)}
     wide = zip(subject.columns, spec.space[0].transformation.binnings, strict=True)
     return [(pair, narrow[pair[0].name]) for pair in wide]
 
 
 def _wider_bins(subject: Subject, spec: ReleaseSpec, narrower: Ground) -> list[np.ndarray]:
-    """Return, for every column, the index of the drafted bin that contains each narrower bin."""
+    """Return, for every column, an array that maps each narrower bin to the drafted bin that contains it."""
     return [wider_bin_of_each(*both) for both in _both(subject, spec, narrower)]
 
 
@@ -651,7 +651,7 @@ def no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
 
 
 def means_budget(subject: Subject, total: Fraction) -> Fraction:
-    """Return the epsilon for the means of all columns with numbers in a release of epsilon `total`, or 0 if no mean is
+    """Return the epsilon for measuring the means of all numeric columns in a release of epsilon `total`, or 0 if no mean is
     measured.
 
     The result is at most a twentieth of `total`. A smaller epsilon is enough if the noise of each mean is half of the mean's
@@ -878,7 +878,8 @@ class Candidate:
 
 
 def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candidate]:
-    """Return the cheapest plan that preserves enough in the drafted bins, and the plans in wider bins that are better.
+    """Return the plans that are worth a fit: the cheapest plan that preserves enough in the drafted bins, and the plans in
+    wider bins that are better.
 
     The preserved share of every plan is measured in the drafted bins. A plan preserves more with a larger epsilon. So wider
     bins that are not better at the next smaller epsilon are not better at any smaller epsilon. Wider bins are not fitted if

@@ -241,8 +241,8 @@ def _edits(path: Path, chosen: Offer) -> Iterable[Edit]:
 
 
 def adopted_before(spec: ReleaseSpec, out: Path) -> bool:
-    """Return whether the proposal of a rehearsal was adopted: the specification equals the proposal in the rehearsal's
-    folder, and not the specification that was rehearsed.
+    """Return whether the proposal of a rehearsal was adopted: the specification equals the proposal in the folder `out`,
+    and not the rehearsed specification.
     """
     path = out / "shortlist.toml"
     if not path.is_file():
@@ -763,7 +763,7 @@ def filled_numbers(column: Column, numbers_of: Mapping[str, float], public: Publ
 
 @dataclass(frozen=True, kw_only=True)
 class FilledNumbers:
-    """The representative values that `fill_numbers` wrote.
+    """The result of `fill_numbers`, which writes the values that represent bins into a configuration.
 
     Attributes
     ----------

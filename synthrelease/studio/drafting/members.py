@@ -216,7 +216,9 @@ def _constant(file: PublicFile, key: str, codes: np.ndarray, names: Sequence[str
 
 
 def _differs(file: PublicFile, name: str, codes: np.ndarray, with_key: np.ndarray) -> bool:
-    """Return whether the values of a column differ between nearly all members of the same root."""
+    """Return whether the values of a column differ between nearly all members of the same root, such as the persons of a
+    household.
+    """
     texts, of_rows = every_row(file, (name,))[name]
     codes = codes[with_key]
     repeated = len(codes) - len(np.unique(codes.astype(np.int64) * len(texts) + of_rows[with_key]))

@@ -222,7 +222,7 @@ class AreasDraft:
         return tuple(rule for rule in suggested if not {*self.chain} & {*rule.columns})
 
     def criteria(self, drafted: Sequence[CriterionDraft]) -> tuple[CriterionDraft, ...]:
-        """Return the criteria of the other columns, and a criterion of the share of rows in each of the smallest areas.
+        """Return the drafted criteria, and an additional criterion of the share of rows in each of the smallest areas.
 
         Criteria that compare whole rows ignore the smallest areas.
         """
@@ -291,8 +291,8 @@ class AreaTables(NamedTuple):
 
 
 def areas_asked(request: str, file: PublicFile) -> list[str]:
-    """Return the columns that the option --areas names, such as 'region > municipality', from the largest to the smallest
-    areas.
+    """Return the names of the columns in the option --areas, such as 'region > municipality', from the largest to the
+    smallest areas.
 
     Raises
     ------
@@ -341,7 +341,7 @@ class MarksDraft:
     n_lost: int = 0
 
     def tables(self, raced: Sequence[str]) -> tuple[str, ...]:
-        """Return the tables to measure, as terms of a formula with weights.
+        """Return the tables to measure, as terms of a formula with weights, such as `4 marks_1`.
 
         Tables of indicators of one group are replaced by the table of the column of the group, with weight 4
         (docs/appendix/benchmarks.md compares other weights).
@@ -356,8 +356,8 @@ class MarksDraft:
 
     @property
     def only_measured(self) -> str:
-        """Return the tables of single indicators, as a formula. They are measured for readers only: in the model, they
-        would cause a loss of associations of pairs (docs/appendix/benchmarks.md).
+        """Return the formula of the tables of single indicators, which are measured for readers and not used by the model.
+        In the model, they would cause a loss of associations of pairs (docs/appendix/benchmarks.md).
         """
         return formula_by_cells([f"0.25 {mark}" for marks in self.groups.values() for mark in marks], ())
 
@@ -420,7 +420,8 @@ def _together(table: Counts, yes: Mapping[str, tuple[int, str]]) -> dict[tuple[s
 
 
 def _joined(marks: Sequence[str], together: Mapping[tuple[str, str], tuple[float, float]]) -> list[list[str]]:
-    """Return groups of associated indicators, made by agglomerative clustering with the mean of Cramer's V between two groups.
+    """Form groups of associated indicators by agglomerative clustering, which merges the two groups with the largest mean
+    of Cramer's V between them.
 
     No group gets more than `MOST_OF_GROUP` indicators. An indicator without associations is a group of its own.
     """

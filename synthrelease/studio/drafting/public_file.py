@@ -606,8 +606,8 @@ class PublicRows:
         return len(next(iter(self.codes.values()), ()))
 
     def batch(self) -> dict[str, Texts]:
-        """Return all rows as one batch, in the form in which files are read. A row without an answer has the text None,
-        which index -1 finds.
+        """Return all rows as one batch, in the form in which files are read. A row without an answer has the text None
+        (index -1).
         """
         return {source: Texts(texts=[*texts, None], codes=self.codes[source]) for source, texts in self.texts.items()}
 
@@ -710,7 +710,8 @@ def one_to_one(
 
 
 def _counts(column: Answers, rows: PublicRows) -> np.ndarray | None:
-    """Return the frequencies of the values of a column, missing answers included, in descending order.
+    """Return the frequencies of a column's values in descending order, for a comparison with other columns. Missing answers
+    count as a value.
 
     The result is None for columns that are not compared: keys, numbers with fractions, and columns that are nearly constant.
     """
@@ -731,7 +732,8 @@ def _determine_each_other(first: np.ndarray, second: np.ndarray) -> bool:
 def _codelists(
     file: PublicFile, pairs: Sequence[tuple[str, str]], answers: Mapping[str, Answers]
 ) -> dict[tuple[str, str], dict[str, str]]:
-    """Return the mapping of strings for each pair of columns that determine each other in every row, in both directions.
+    """Return, for each pair of columns that determine each other in every row, which string of one belongs to which string
+    of the other, in both directions.
 
     All rows of the file are read.
     """
@@ -976,8 +978,8 @@ def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: 
 
 
 def _beginnings(whole: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """Find columns whose digits are part of another column's digits, as the code of a municipality contains the code of its
-    county. Return, for each column, the name of the other column.
+    """Find pairs of columns in which the digits of one are part of the digits of the other, as the code of a county is part
+    of the codes of its municipalities. Return, for both columns of a pair, the name of the other.
 
     For example, the code of a municipality begins with the code of its county. Ages in years begin with the digits of their
     decade, too, but are not included: nearly all last digits of ages occur, while codes leave out at least half of the numbers

@@ -202,7 +202,7 @@ def _one_line(text: str) -> str:
 
 
 def _with_folded_tables(settings: Mapping[str, object]) -> dict[str, object]:
-    """Return the settings of a criterion, with a long list of tables in a shorter form."""
+    """Return the settings of a criterion, with a long list of tables in a shorter form, such as "age:(region + sex)"."""
     tables = settings.get("tables")
     if isinstance(tables, list) and all(":" in text for text in tables):
         return {**settings, "tables": folded(read_terms(" + ".join(tables)))}
@@ -417,7 +417,9 @@ class Choices:
 
     @property
     def measures(self) -> bool:
-        """Whether the generator measures fixed tables once. Such tables are published, unless they are agreements."""
+        """Whether the generator measures fixed tables once. Such tables are published, unless pairs of columns are measured
+        as agreements instead of tables.
+        """
         return self.family in ("marginals", "gaussian_marginals") or self.areas is not None
 
 

@@ -223,7 +223,7 @@ def _without_table(text: str, path: Path_) -> str:
 
 
 def _with_key(text: str, edit: Edit) -> str:
-    """Return the text with a new key after the last key of a table, before any comments about the next table."""
+    """Add a key after the last key of a table, before any comments about the next table, and return the text."""
     table, key = edit.path[:-1], str(edit.path[-1])
     line = f"{key} = {edit.toml}" + (f"  # {edit.remark}" if edit.remark else "")
     lines = text.split("\n")
@@ -413,7 +413,8 @@ def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) 
 
 
 def own_acceptance(file: ConfigurationFile, acceptance: Path) -> tuple[Path, Edit]:
-    """Return the path for a copy of the acceptance file for this configuration alone, and the change that names it.
+    """Choose a path for a copy of the acceptance file that only this configuration uses. Return the path, and the change
+    that names the copy in the configuration.
 
     Raises
     ------
