@@ -169,8 +169,8 @@ def built(name: str, function: Callable[..., None]) -> Any:
 
 
 def _read(parameter: inspect.Parameter, kind: Any, option: Option, text: str) -> inspect.Parameter:
-    """Describe a parameter for typer. Several names separated by commas are read as one string. An option that may be repeated
-    gives a list.
+    """Describe a parameter of a command to typer, the library that reads the command line. Several names separated by
+    commas are read as one string, and an option that may be repeated gives a list.
     """
     default: Any = parameter.default
     if option.comma:

@@ -411,8 +411,8 @@ def printable(text: str) -> str:
 
 
 def warn_of_gaps(spec: Any) -> None:
-    """Print which facts will be missing on the data card, and which columns will be renamed in files for statistical packages.
-    `card --bundle` can change facts and names later.
+    """Print a warning of what the published folder will lack: facts that the data card does not state, and column names
+    that files for statistical packages must change. `card --bundle` can change facts and names later.
     """
     if spec.bundle.chosen:
         from synthrelease.bundle.formats import renamings

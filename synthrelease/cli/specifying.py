@@ -38,8 +38,8 @@ MOST_TRIPLES = 10
 
 
 def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
-    """Yield the lines of `plan` that say for which pairs of columns the released rows preserve the association, if the file has
-    `rows` rows.
+    """Yield the lines in which `plan` says for which pairs of columns the released rows are expected to preserve the
+    association. The file is assumed to have `rows` rows.
     """
     from synthrelease.bundle.card import sentences, uses_in_words
     from synthrelease.generators.associations import LEAST_STRENGTH, CarriedPairs
@@ -297,9 +297,8 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
 
 
 def _print_weighted(spec: ReleaseSpec) -> None:
-    """Print the columns for which `estimate` will give weighted answers, and the columns for which it will give intervals for a
-    population. A noisy table must contain such a column together with the design weight, or with the random groups of the
-    design.
+    """Print for which columns `estimate` will give weighted answers, and for which it will give intervals for a population.
+    Such a column must be in a noisy table together with the design weight, or with the random groups of the design.
     """
     if (design := spec.options.design) is None or not spec.publish_measurements:
         return
@@ -346,8 +345,8 @@ def _models(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
 
 
 def _intended(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
-    """Return two results for each intended question: half the width, in rows, of the interval for the count on which the answer
-    is based, and whether the noise may prevent an answer.
+    """Return, for each intended question, how accurate the answer will be: half the width, in rows, of the interval for the
+    count behind it, and whether the noise may prevent an answer.
     """
     if not spec.questions:
         return []
@@ -392,8 +391,8 @@ SMALLEST_BIN, PASSED_BY_NOISE = 50, 0.05
 
 
 def _print_passed_by_noise(spec: ReleaseSpec) -> None:
-    """Print the probability that a ratio at its clipping limit passes only because of its noise. Nothing is printed if a joint
-    test decides.
+    """Print, for criteria on ratios of counts, how likely noise alone makes the worst possible ratio (the clip) pass the
+    threshold. Nothing is printed if a joint test decides.
     """
     from synthrelease.criteria.marginals import RelativeMarginalError
 

@@ -76,8 +76,8 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
 
 
 def _at_most(plan: Any) -> str:
-    """Return a phrase with the upper end of the 95% interval for the probability that no table is accepted, or "" if this end
-    is not known.
+    """Return the words " (at most 5%, by a 95% interval)" for the probability that no table is accepted, with the upper end
+    of its interval, or "" if this end is not known.
     """
     return "" if plan.nothing_high is None else f" (at most {percent(plan.nothing_high)}, by a 95% interval)"
 
@@ -326,8 +326,8 @@ def alike_in_words(spec: Any) -> list[str]:
 
 
 def said_in_words(spec: Any) -> list[str]:
-    """Return sentences about people who are named in the configuration and the acceptance file: who stated limits, agreed
-    to thresholds, or signed.
+    """Return sentences about people named in the configuration and the acceptance file: who stated the limits of a column,
+    agreed to a threshold, or signed.
     """
     limits = [f"{column.name}: {column.bounds_by}" for column in spec.schema.columns if column.bounds_by]
     agreed = [f"{criterion.name}: {criterion.agreed.words}" for criterion in spec.criteria if criterion.agreed]
@@ -382,7 +382,7 @@ def rounds_in_words(law: StoppingLaw | None) -> str:
 
 
 def _stated(charge: Charge) -> str:
-    """Format the cost of a charge: epsilon and delta (if it is above 0), or the Renyi curve as a function of its order a."""
+    """Return a tree that shows all costs of a plan: each charge (a part of epsilon) with its reason."""
     if charge.renyi is not None:
         return f"Renyi {charge.renyi.text()}"
     return decimal_text(charge.epsilon) + (f", delta {float(charge.delta):.3g}" if charge.delta else "")

@@ -50,19 +50,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PrivatePieces:
-    """The private table, divided at random into two parts (pieces). Each part has its own `Meter`, which allows each planned
-    charge once.
+    """The private table of a release, divided at random into two parts: one for the generator and one for the criteria.
+    Each part can be read only for the planned charges, each once.
     """
 
     fit: PrivateCounts
     score: PrivateCounts
 
     def with_plan(self, planned: Sequence[Charge]) -> PrivatePieces:
-        """Return the two parts with new meters. The meter of each part allows only the charges for which this part is read."""
+        """Return the same two parts for other charges. Each part can then be read only for those planned charges that
+        concern it.
+        """
         return PrivatePieces(self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score")))
 
     def on(self, transformation: Transformation) -> PrivatePieces:
-        """Recode the two parts to the bins of a transformation. Their meters stay the same."""
+        """Recode the two parts to the bins of a transformation. The charges for which they can be read stay the same."""
         return PrivatePieces(self.fit.on(transformation), self.score.on(transformation))
 
     def rehearsed(self, entropy: SystemEntropy) -> PrivatePieces:
@@ -77,8 +79,8 @@ PrivateTable = PrivateCounts | PrivatePieces
 
 
 def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequence[Charge]) -> PrivateTable:
-    """Divide the table at random into two parts, with meters for the planned charges. If `rule` is None, return the table
-    unchanged. A release calls this function once, before any code reads counts.
+    """Divide the private table at random into two parts, one for the generator and one for the criteria, or return it
+    unchanged if `rule` is None. A release does this once, before any code reads counts.
 
     Raises
     ------
@@ -104,8 +106,8 @@ DOCUMENT = "release.json"
 
 
 def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
-    """Return the rows of an earlier release as counts of atomic cells. Each released bin is represented by its first atomic
-    bin.
+    """Return the rows of an earlier release in the finest (atomic) bins of this specification. Each released bin is
+    represented by its first atomic bin.
 
     The choice of the atomic bin has no effect, because every bin of a generator consists of whole released bins.
 
@@ -168,7 +170,7 @@ def _check_neighbours(prior: Path, document: ReleaseDocument, spec: ReleaseSpec)
 
 
 def _atoms(prior: Path, old: PublishedColumn, column: Column, binnings: list[Binning]) -> np.ndarray:
-    """Return the first atomic bin inside each released bin, as an (n_bins,) array.
+    """Return, for each bin of a released column, the first of the finest (atomic) bins inside it, as an (n_bins,) array.
 
     Raises
     ------
@@ -187,8 +189,8 @@ def _atoms(prior: Path, old: PublishedColumn, column: Column, binnings: list[Bin
 
 
 def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarray:
-    """Return an (n_atoms,) mask that is True for the atomic bins inside a released bin. If the released bin contains a category
-    that no longer exists, all entries are False.
+    """Return which of the finest (atomic) bins are inside a released bin, as an (n_atoms,) mask. If the released bin
+    contains a category that no longer exists, all entries are False.
     """
     atoms = column.atoms
     if bin_number == old.missing:
@@ -205,7 +207,7 @@ def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarra
 
 
 def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
-    """Check that every part of the specification supports this number of rows.
+    """Check that no part of the specification, such as a criterion, is limited to fewer rows than `n`.
 
     Parameters
     ----------
@@ -224,8 +226,8 @@ def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """Results that are computed once, before the first round, and used in all rounds. Their charges are also spent before the
-    first round.
+    """What is computed once, before the first round of a release, and used in all rounds, such as shared measurements. Its
+    privacy cost is also spent before the first round.
 
     Attributes
     ----------
@@ -244,8 +246,8 @@ class Prepared:
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """A candidate table, and whether it is accepted. This is decided by noisy criterion values or by a joint test. With a joint
-    test, noisy criterion values are computed only after acceptance.
+    """A candidate (a synthetic table that is not yet released), and the noisy criterion values or the joint test that
+    decide whether it is accepted. With a joint test, noisy values are computed only after acceptance.
     """
 
     candidate: Candidate
@@ -290,7 +292,8 @@ def public_digest(path: str | Path | Source, spec: ReleaseSpec, counts: Counts) 
 
 @one_thread
 def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Counts] | None = None) -> Prepared:
-    """Compute the results that criteria and generators compute only once, before the first round.
+    """Compute what all rounds of a release share, before the first round: shared measurements, and the results that
+    criteria need only once.
 
     Parameters
     ----------
@@ -314,8 +317,8 @@ def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Count
 def generate(
     spec: ReleaseSpec, configuration: Configuration, private: PrivateTable, prepared: Prepared
 ) -> tuple[PrivateCounts, Candidate]:
-    """Generate a candidate table with a configuration. Also return the private table on the same bins, with a meter for the
-    remaining charges of the round.
+    """Generate a candidate (a synthetic table to be judged) with a configuration. Also return the private table on the same
+    bins, which can then be read only for the remaining charges of the round.
 
     The candidate has as many rows as the table, so that criteria compare tables of the same size. If the rows are divided into
     two parts, the returned table is the part that the criteria use, and the candidate has as many rows as this part.
@@ -342,7 +345,7 @@ def generate(
 
 @one_thread
 def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateTable, prepared: Prepared) -> Attempt:
-    """Generate and judge one candidate.
+    """Run one round: generate a candidate (a synthetic table) and judge it by the criteria.
 
     Every criterion that uses private counts is computed, even if another criterion has already failed. So the duration of a
     round does not reveal which criterion failed.
@@ -359,7 +362,8 @@ def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateTab
 
 
 def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared) -> Attempt:
-    """Decide whether a candidate is accepted. This is the second part of a round.
+    """Decide by the acceptance criteria whether a candidate (a synthetic table) is accepted. This is the second part of a
+    round.
 
     With a joint test, a candidate that fails a criterion on public information is rejected before any private count is read.
     Whether this happens, and how much time it saves, depend only on the candidate and on shared measurements.
@@ -381,8 +385,8 @@ def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepar
 
 @one_thread
 def released_models(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable) -> NoisyModels | None:
-    """Measure the sums for the questions in [[models]], after a candidate was accepted, and return the noisy sums. Return None
-    if there are no such questions.
+    """Return the noisy sums that answer the questions in [[models]], measured after a candidate was accepted, or None if
+    there are no such questions.
 
     Privacy
     -------
@@ -398,8 +402,8 @@ def released_models(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable)
 
 @one_thread
 def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable, prepared: Prepared) -> tuple[Score, ...]:
-    """Return the noisy criterion values of the accepted candidate. After a joint test, this function adds noise to the values,
-    and all criteria count as met.
+    """Return the noisy criterion values that are published with the accepted table. After a joint test, noise is added to
+    them now, and all criteria count as met.
 
     Privacy
     -------

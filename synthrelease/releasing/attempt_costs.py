@@ -48,7 +48,7 @@ _SECONDS_PER_FIELD = 3e-7  # Seconds per distinct row and column: merging, drawi
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptCost:
-    """The cost of the most expensive attempt with a generator family.
+    """The time and memory of the most expensive attempt with one generator family.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ def attempt_costs(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCo
 
 
 def finest(spec: ReleaseSpec) -> Layout:
-    """Return the columns and bins of the transformation with the largest number of cells."""
+    """Return the columns and bins of the finest transformation, that is, the one with the largest number of cells."""
     return max((transformation.layout for transformation in spec.space.transformations), key=lambda layout: layout.n_cells)
 
 

@@ -59,14 +59,18 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, kw_only=True)
 class DryRun:
-    """The configurations that were tried, and the duration of the longest attempt in seconds, with one process."""
+    """What a dry run (a trial on made-up rows) found: the configurations that were tried, and the seconds of the longest
+    attempt with one process.
+    """
 
     configurations: tuple[Configuration, ...]
     seconds: float
 
 
 class MadeUp(PrivateCounts):
-    """Made-up counts with the interface of private counts. If a mechanism fails, its error is raised unchanged."""
+    """A made-up table that mechanisms can read like a private table, charges included. If a mechanism fails, its error is
+    raised unchanged.
+    """
 
     def __init__(self, counts: Counts, meter: Meter):
         super().__init__(counts, meter)
@@ -84,7 +88,8 @@ class MadeUp(PrivateCounts):
 
 
 def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> DryRun:
-    """Try the largest and the smallest configurations (see `extremes`) on a made-up table.
+    """Try the largest and the smallest configurations (see `extremes`) on a made-up table, so that mistakes and a lack of
+    memory appear before the private file is read.
 
     Parameters
     ----------
@@ -109,7 +114,7 @@ def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> D
 
 
 def made_up(spec: ReleaseSpec) -> Counts:
-    """Return the made-up table on atomic cells.
+    """Return random made-up rows that obey the rules of the specification, counted in its finest (atomic) cells.
 
     Raises
     ------
@@ -130,9 +135,8 @@ def made_up(spec: ReleaseSpec) -> Counts:
 
 
 def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
-    """Yield the largest configuration of every generator family. The size of a configuration is measured by its number of cells
-    and the work of fitting. Before it, yield the smallest configuration of the family if the largest has at least `SIMILAR`
-    times as many cells or as much work, or if the largest has less work.
+    """Yield the configurations that a dry run tries: the largest of every generator family, by the number of cells and the
+    work of fitting, and before it the smallest if their sizes or their work differ much.
 
     With a shortlist, only its configurations are used. Otherwise only the first projection is used, because every projection
     keeps the number of rows or rejects the round.
@@ -158,8 +162,8 @@ def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
 
 
 def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, prepared: Prepared) -> None:
-    """Make one attempt. If no candidate can be made because of the noise, the made-up table is used as the candidate, so that
-    the criteria are computed.
+    """Make one attempt on the made-up table. If noise leaves no candidate, the made-up table itself is judged, so that the
+    code of the criteria also runs.
     """
     private = _behind_doors(spec, table, ())
     try:
@@ -178,7 +182,9 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
 
 
 def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -> PrivateTable:
-    """Return the made-up table, or its two parts, with the interface of private counts. Every call returns the same rows."""
+    """Return the made-up table, or its two parts, in a form that mechanisms can read like a private table. Every call
+    returns the same rows.
+    """
     pieces = _pieces(spec, table)
     if len(pieces) == 1:
         return MadeUp(table, Meter(planned))

@@ -280,7 +280,7 @@ def _of_uri(source: Source, policy: InputTable) -> DeclaredTable:
 
 
 def _declared(file: Path, start: bytes, policy: InputTable, table: str | None) -> DeclaredTable | None:
-    """Return the properties that a file declares, or None for CSV, because CSV files declare no properties.
+    """Check that a table has the needed columns with suitable types. Return whether it has a row, or None if this is not known.
 
     Raises
     ------

@@ -142,7 +142,7 @@ class KnownSplit:
 
 
 def piece_to_read(spec: ReleaseSpec, known: KnownSplit) -> PieceOfRegister | None:
-    """Return the key of the split and the piece of the register that a release uses, or None if it uses all rows.
+    """Return which piece of a split register a release uses, with the key of the split, or None if it uses all rows.
 
     This function does not read the private file. Record numbers are public, but whether they can be read may depend on any
     value of a row (such as an open quote). So they are compared after the charge, when the rows are counted
@@ -277,8 +277,8 @@ def release(
 def read_private(
     spec: ReleaseSpec, data: str | Path | Source, public: Collection[str] = (), piece: PieceOfRegister | None = None
 ) -> PrivateCounts:
-    """Read the private file once, and return the table that the release uses. Its number of rows is public. Its meter allows
-    the planned charges that are spent once, before the rounds.
+    """Read the private file once, and return the table that the release uses. Its number of rows is public. It can be read
+    only for the planned charges that are spent once, before the rounds.
 
     Parameters
     ----------
@@ -319,8 +319,8 @@ def read_private(
 
 
 def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Collection[str]) -> bool:
-    """Return whether the whole file equals a public table. This check reads all rows. It is needed if a release uses only one
-    piece of a split register, or only some of each person's rows.
+    """Return whether all rows of the file together equal a public table. This is checked separately if a release uses only
+    one piece of a split register, or only some of each person's rows.
 
     The result has an effect only if the tables are equal (`enclave.ingest.check_not_public`). A register that does not fit the
     specification cannot equal a public table, because public tables fit.
@@ -332,6 +332,6 @@ def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Colle
 
 
 def one_round(spec: ReleaseSpec, private: PrivateTable, prepared: Prepared) -> Attempt | None:
-    """Draw a configuration at random and make an attempt with it. Return the attempt, or None if it is rejected."""
+    """Run one round with a configuration drawn at random. Return the attempt if its table is accepted, otherwise None."""
     result = attempt(spec, spec.space.draw(), private, prepared)
     return result if result.accepted else None

@@ -160,7 +160,8 @@ class RoundResult(NamedTuple, Generic[T]):
 
 
 def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int = 1) -> T | None:
-    """Run rounds until one is accepted, or until the rule ends the search.
+    """Run rounds until one is accepted, or until the selection rule (a stop probability or a hidden number of rounds) ends
+    the search.
 
     Parameters
     ----------
@@ -198,8 +199,8 @@ def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int 
 
 
 def _ending(rule: SelectionRule) -> Callable[[], bool]:
-    """Return a function to be called after every rejected round. It returns whether the search ends. This is decided by a
-    random draw with the stop probability, or by the number K of rounds.
+    """Return a function to be called after every rejected round, which decides whether the search ends: by a random draw
+    with the stop probability, or after K rounds.
 
     K is hidden and is drawn before the first round.
     """
@@ -241,8 +242,8 @@ def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundRes
 
 
 def guarded(run_round: Callable[[], T | None]) -> RoundResult[T]:
-    """Run a round, and return a result with a `Verdict` for every failure instead of raising an error. Only a BudgetError is
-    raised. So the failure of a round that runs in advance does not end the loop.
+    """Run a round, and return a failure as a result with a `Verdict` instead of raising its error, so that a failed round
+    that was run in advance does not end the loop. Only a BudgetError is raised.
 
     The verdict is FAILED if code that reads private counts failed, or if there was too little memory, because private counts
     need memory. A `RejectedRound` is caused by noise (theory 2.7, failures). Any other failure is BROKEN, with its type and

@@ -46,8 +46,8 @@ class Scope:
 
     @classmethod
     def of(cls, document: ReleaseDocument) -> Scope:
-        """Return the scope with the parts that a release depends on: its generator, criteria, joint test, models and number of
-        rows.
+        """Return the scope with only those parts of the program on which a release depends, such as its generator and its
+        criteria.
         """
         generator = str(document.configuration["generator"]["family"])
         criteria = {criterion.kind for criterion in document.criteria}
@@ -61,7 +61,7 @@ class Scope:
         return cls(generators=frozenset({generator}), enumerated=frozenset(kinds))
 
     def named(self, *texts: str) -> bool:
-        """Return whether one of these names contains the text of the scope."""
+        """Return whether the text that was asked for occurs in these names (in small or capital letters)."""
         return self.text.lower() in " ".join(texts).lower()
 
     def has_generator(self, name: str) -> bool:
@@ -69,7 +69,7 @@ class Scope:
         return self.generators is None or name in self.generators
 
     def has_kind(self, kind: str) -> bool:
-        """Return whether enumerations of this kind are to be run."""
+        """Return whether enumerations for this criterion or measurement are to be run."""
         return self.enumerated is None or kind in self.enumerated
 
 
@@ -78,8 +78,8 @@ class Scope:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditResult:
-    """The results of an audit: the sensitivities, the distributions of the selection, and the privacy losses. A part that
-    was not requested is empty.
+    """The results of an audit: whether sensitivities, the distribution of the search's result, and privacy losses agree
+    with their claims. A part that was not requested is empty.
     """
 
     sensitivities: tuple[Enumeration, ...] = ()

@@ -51,7 +51,8 @@ def check_package(table: PluginTable) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def check_kind(kind: type[Any], name: str = "package:name") -> tuple[str, ...]:
-    """Try a criterion or a generator of another package on small tables.
+    """Look for mistakes in a criterion or a generator of another package by running it on small tables, for example a
+    sensitivity that is too small.
 
     Parameters
     ----------
@@ -81,8 +82,8 @@ def _criterion_problems(kind: type[OutsideCriterion], name: str) -> Iterator[str
 
 
 def _moved_too_far(criterion: OutsideCriterion, world: World) -> Iterator[str]:
-    """Yield a text for each synthetic table with which two neighbouring tables have values that differ by more than the
-    claimed sensitivity. Stop at a value that is not a finite number.
+    """Look for synthetic tables with which the value of a criterion changes by more than its claimed sensitivity if one
+    private record is replaced. Yield a text for each. Stop at a value that is not a finite number.
     """
     setting = world.setting(criterion)
     for n in RECORDS:

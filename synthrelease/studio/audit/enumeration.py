@@ -47,7 +47,9 @@ GRID_SHARE = 2.0**-13
 
 
 class Recording(SystemEntropy):
-    """An entropy source that adds no noise and records the values to which noise would be added, for made-up tables only."""
+    """An entropy source that adds no noise and records the values to which noise would be added, so that an audit sees
+    them. For made-up tables only.
+    """
 
     def __init__(self) -> None:
         self.values: list[np.ndarray] = []
@@ -67,7 +69,8 @@ class Recording(SystemEntropy):
 
 @dataclass(frozen=True, kw_only=True)
 class Enumeration:
-    """The result of an enumeration.
+    """The result of trying all small tables: whether replacing one record ever changes a value by more than its claimed
+    sensitivity.
 
     Attributes
     ----------
@@ -103,7 +106,7 @@ class Enumeration:
 
     @classmethod
     def of_all(cls, parts: Sequence[Enumeration], most_records: int) -> Enumeration:
-        """Add the enumerations of tables of 1, 2, ... `most_records` records."""
+        """Sum up the enumerations of tables of 1, 2, ... `most_records` records as one result."""
         added = ("figures", "triples", "violations", "disagreements", "files", "coupled")
         totals = {name: sum(getattr(part, name) for part in parts) for name in added}
         first = next((part.first for part in parts if part.first), "")
@@ -111,8 +114,8 @@ class Enumeration:
 
     @property
     def sound(self) -> bool:
-        """Return whether nothing contradicts the claim: no violation, no disagreement, and the bound is attained if it is
-        claimed to be.
+        """Return whether nothing contradicts the claimed sensitivity: no change is larger, both implementations agree, and
+        the sensitivity is reached if it is claimed to be.
         """
         return not self.violations and not self.disagreements and (self.largest == 1 or not self.tight)
 
@@ -127,8 +130,8 @@ def neighbour_pairs(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def enumerate_sweep(sweep: Sweep, most_records: int) -> Enumeration:
-    """Enumerate all triples of a sweep for tables of 1, 2, ... `most_records` records, made from files of `most_records`
-    rows.
+    """Check the sensitivity of a criterion on all pairs of neighbouring private tables with each synthetic table, for
+    tables of 1, 2, ... `most_records` records (made from files of `most_records` rows).
     """
     most_records = min(most_records, sweep.most or most_records)
     return Enumeration.of_all([_enumerate(sweep, n, most_records) for n in range(1, most_records + 1)], most_records)
@@ -185,8 +188,8 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
 def _in_words(
     world: World, synthetic: Table, codes: Sequence[Table], places: Sequence[int], recorded: Recorded, exact: ExactFigures
 ) -> str:
-    """Describe the values of private tables for a synthetic table, and the sensitivity, each with the number by the second
-    formula.
+    """Describe the tables that show a mistake: the criterion values of private tables for one synthetic table, and the
+    sensitivity. Each number stands beside the number from the second formula.
     """
     figures = [
         f"{world.in_words(codes[place])} has the value {recorded.values[place]:g} (second formula: {exact.values[place]:g})"
@@ -198,8 +201,8 @@ def _in_words(
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """The values that the code computes for every private table and one synthetic table. `steps`, (n_tables,), are the integers
-    to which noise is added, and `allowed_steps` is their integer sensitivity.
+    """The values that the code of a criterion computes for every private table and one synthetic table. Noise is added to
+    the integers `steps`, (n_tables,), whose integer sensitivity is `allowed_steps`.
     """
 
     values: np.ndarray
@@ -209,7 +212,7 @@ class Recorded:
 
 
 class CodeFigures:
-    """Runs the code of a criterion, or of the joint test of several criteria, on private tables of a sweep, and records the
+    """Runs the code of a criterion, or of the joint test of several criteria, on made-up private tables, and records the
     values to which it would add noise.
     """
 
@@ -225,13 +228,13 @@ class CodeFigures:
         self.fitted = Fitted(regressions=regressions)
 
     def behind_the_door(self, table: Sequence[int]) -> PrivateCounts:
-        """Return a table as guarded counts, which the rounds of a release use. A criterion keeps its intermediate results
-        for such a table, so they are computed once for all synthetic tables.
+        """Return a made-up table in the type that releases use for private tables. A criterion keeps its intermediate
+        results for such a table, so they are computed once for all synthetic tables.
         """
         return self.world.private(table, (), self.entropy).on(self.world.transformation)
 
     def figures(self, privates: Sequence[PrivateCounts], synthetic: Sequence[int]) -> Recorded:
-        """Score one synthetic table against every private table.
+        """Compute the criterion value of every private table for one synthetic table, before noise.
 
         Raises
         ------
@@ -255,7 +258,9 @@ class CodeFigures:
         )
 
     def _score(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:
-        """Score every private table. Return the epsilon of a score, and the sensitivities of the scores."""
+        """Compute the criterion value of every private table. Return the epsilon of one value, and the set of their
+        sensitivities.
+        """
         charges, (n,) = self.criterion.per_score(), {private.n for private in privates}
         query = self.criterion.asked(n, candidate, self.setting, self.fitted)  # public: the same for every private table
         if isinstance(query, Query) and not query.sensitivity > 0:
@@ -264,7 +269,9 @@ class CodeFigures:
         return sum((charge.epsilon for charge in charges), Fraction(0)), {score.sensitivity for score in scores}
 
     def _test(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:
-        """Test every private table with the joint test. Return the epsilon of a test, and the sensitivity of a slack."""
+        """Run the joint test on every private table. Return the epsilon of a test, and the set of sensitivities of its
+        slack (distance from failing).
+        """
         test, (n,) = JointTest(epsilon=Fraction(1), false_acceptance=Fraction(1, 10)), {private.n for private in privates}
         queries = [(criterion, criterion.query(n, candidate, self.setting, self.fitted)) for criterion in self.sweep.asked]
         for private in privates:
@@ -281,7 +288,9 @@ MOST_RECORDS = 5
 
 
 def sweeps() -> Iterator[Sweep]:
-    """Yield all sweeps. For tables of up to `MOST_RECORDS` records, the sweeps have more than ten million triples."""
+    """Yield all enumerations of criteria and joint tests: which criterion is tried on which tiny tables. With up to
+    `MOST_RECORDS` records, they try more than ten million combinations of tables.
+    """
     for kind in CRITERIA:
         yield from SWEEPS.get(kind, ())
     yield from _joint_tests()
@@ -316,8 +325,8 @@ _RULE = RowsRule(way="counted", epsilon=Fraction(1))
 
 
 def enumerate_numbers(most_records: int) -> Enumeration:
-    """Check for all files of `most_records` rows that the number of rows that pass the rules changes by at most its
-    sensitivity.
+    """Check, for all files of `most_records` rows, that replacing one row changes the number of rows that pass the rules by
+    at most its sensitivity.
 
     A number of rows without noise counts as a violation if it differs between neighbours.
     """
@@ -345,8 +354,8 @@ def enumerate_numbers(most_records: int) -> Enumeration:
 
 
 def _counted(world: World, rows: Rows, n_file: int) -> tuple[int, Fraction]:
-    """Return the number of rows that gets noise, and the sensitivity for which the noise is drawn. If the number gets no
-    noise, return the published number and 0.
+    """Return the number of rows before noise is added, and the sensitivity for which the noise is drawn. If the number gets
+    no noise, return the published number and 0.
     """
     recorder = Recording()
     raw = Plausibility(layout=world.layout, masks=())

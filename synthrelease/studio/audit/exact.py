@@ -50,7 +50,7 @@ Row = Mapping[str, int | None]
 
 @dataclass(frozen=True)
 class ExactFigures:
-    """The exact values of all private tables for one synthetic table.
+    """The criterion values of all private tables for one synthetic table, as exact fractions from the second implementation.
 
     Attributes
     ----------
@@ -76,7 +76,8 @@ class ExactFigures:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowCounts:
-    """The distinct rows that the records of a world can have.
+    """The distinct rows that the records of a tiny world can have (a record with members, such as a household, has several
+    rows), and how often each record has each row.
 
     Attributes
     ----------
@@ -91,7 +92,7 @@ class RowCounts:
 
     @property
     def most(self) -> int:
-        """Return the largest number of rows that one record has."""
+        """Return the largest number of rows that one record has, such as the number of members of the largest household."""
         return int(self.made.sum(axis=1).max())
 
     def numbers(self, name: str) -> np.ndarray:
@@ -122,8 +123,8 @@ class RowCounts:
 
 @lru_cache(maxsize=8)
 def rows_of(world: World, of: str | None) -> RowCounts:
-    """Return the distinct rows that the records of a world can have. If `of` is None, each record is one row. Otherwise,
-    `of` says which rows the members give (`rows_of_root`).
+    """List the distinct rows that the records of a tiny world can have. If `of` is None, each record is one row. Otherwise,
+    the members of each record give rows, as `rows_of_root` describes.
     """
     if of is None:
         bins = np.stack(np.unravel_index(np.arange(world.layout.n_cells), world.layout.sizes))
@@ -145,8 +146,8 @@ def rows_of(world: World, of: str | None) -> RowCounts:
 
 
 def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
-    """Yield the rows that the members of a root give: with "members", one row for each member; with "others", each further
-    member beside the first; otherwise each ordered pair of members.
+    """Yield the rows that the members of a root (such as the persons of a household) give: with "members", one row for each
+    member; with "others", each further member beside the first; otherwise each ordered pair of members.
     """
     root, members = root_of(world, cell)
     if of == "members":
@@ -158,7 +159,9 @@ def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
 
 
 def root_of(world: World, cell: int) -> tuple[Row, list[Row]]:
-    """Return the values of the root in a cell of the wide table, and the values of each of its members, all by column."""
+    """Return the values of a root (such as a household) and the values of each of its members, all by column. `cell` is its
+    cell in the wide table, which has columns for every member.
+    """
     if world.linked is None:
         raise ValueError("the world has no roots with members")
     bins = dict(zip(world.layout.columns, np.unravel_index(cell, world.layout.sizes), strict=True))
@@ -187,8 +190,8 @@ def _beside(root: Row, member: Row, other: Row, whose: str) -> Row:
 
 
 def absolute(criterion: AbsoluteMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return max |r - s| / n over the cells of all compared sub-tables, with r and s the counts of a cell; bound 1/n
-    (theory 3.1, absolute marginal error).
+    """Return the absolute marginal error: max |r - s| / n over the cells of all compared sub-tables, with r and s the
+    original and synthetic counts of a cell and n the number of rows; bound 1/n (theory 3.1, absolute marginal error).
     """
     n = max(1, int(synthetic.sum()))
     worst = np.max([differences.max(axis=1) for differences in _sub_tables(criterion, rows, tables, synthetic)], axis=0)
@@ -196,8 +199,9 @@ def absolute(criterion: AbsoluteMarginalError, rows: RowCounts, tables: np.ndarr
 
 
 def weighted(criterion: WeightedMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return max |sum w (R - S)| over the cells of tables, divided by sum w S, with w the value of a column; bound max w / sum
-    w S (theory 3.20, weighted marginal error). The result is void if no synthetic row has a weight.
+    """Return the weighted marginal error: max |sum w (R - S)| over the cells of tables, divided by sum w S, with w the
+    value of a column and R, S the private and synthetic rows; bound max w / sum w S (theory 3.20, weighted marginal error).
+    It is void if no synthetic row has a weight.
     """
     numbers = rows.numbers(criterion.weight)
     weights = (2 * UNIT * numbers + numbers.max()) // (2 * numbers.max())  # rounded to the nearest multiple of w_max / 2^20
@@ -212,7 +216,9 @@ def weighted(criterion: WeightedMarginalError, rows: RowCounts, tables: np.ndarr
 def _sub_tables(
     criterion: MarginalCriterion, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray
 ) -> Iterator[np.ndarray]:
-    """Yield the (n_tables, n_cells) absolute differences |r - s| of every sub-table that a criterion compares."""
+    """Yield, for every sub-table that a criterion compares, the absolute differences |r - s| of private and synthetic
+    counts, of shape (n_tables, n_cells).
+    """
     names = list(rows.columns)
     chosen: set[frozenset[str]] = set()
     if criterion.largest or not criterion.tables:
@@ -233,7 +239,9 @@ def _sub_tables(
 
 
 def mean_distance(criterion: MeanMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the mean over sub-tables of sum |r - s| / 2n; bound 1/n (theory 3.10, distances of tables)."""
+    """Return the mean distance between private and synthetic tables: sum |r - s| / 2n over the cells of a sub-table, as a
+    mean over sub-tables; bound 1/n (theory 3.10, distances of tables).
+    """
     n = max(1, int(synthetic.sum()))
     moved = [differences.sum(axis=1) for differences in _sub_tables(criterion, rows, tables, synthetic)]
     return ExactFigures(numerators=np.sum(moved, axis=0), denominator=2 * n * len(moved), bound=Fraction(1, n))
@@ -242,8 +250,8 @@ def mean_distance(criterion: MeanMarginalError, rows: RowCounts, tables: np.ndar
 def quantile_distance(
     criterion: QuantileMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray
 ) -> ExactFigures:
-    """Return the least d such that a share of at least `quantile` of the sub-tables has sum |r - s| / 2n of at most d;
-    bound 1/n.
+    """Return the distance that most sub-tables keep: the least d such that a share of at least `quantile` of them has a
+    distance sum |r - s| / 2n of at most d; bound 1/n.
     """
     n = max(1, int(synthetic.sum()))
     moved = np.sort([differences.sum(axis=1) for differences in _sub_tables(criterion, rows, tables, synthetic)], axis=0)
@@ -252,7 +260,8 @@ def quantile_distance(
 
 
 def relative(criterion: RelativeMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return max of clip(max(r/s, s/r); 1, lam) over 1-way cells, r and s counts plus 1; bound by trying every r.
+    """Return the largest ratio of private and synthetic counts of a bin, max(r/s, s/r) with r and s counts plus 1, clipped
+    to [1, clip]; the bound is found by trying every r.
 
     Theory 3.2, relative marginal error.
     """
@@ -274,14 +283,17 @@ def relative(criterion: RelativeMarginalError, rows: RowCounts, tables: np.ndarr
 
 
 def _single_bins(rows: RowCounts) -> list[np.ndarray]:
-    """Return an (n_rows,) indicator of every bin of every column, including the bins of missing values. The indicator is 1 for
-    rows in the bin.
+    """Return an (n_rows,) indicator for every bin of every column, including the bins of missing values: 1 for rows in the
+    bin, otherwise 0.
     """
     return [(values == value).astype(np.int64) for values in rows.columns.values() for value in np.unique(values)]
 
 
 def conditional_mean(criterion: ConditionalMean, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return max over groups of |resized mean_R - mean_S|; bound (U - L) / min_v m_v (theory 3.3, conditional means)."""
+    """Return the largest error of a group's mean: max over groups of |resized mean_R - mean_S|. A private group is resized
+    to at least m_v rows with the middle value of the range [L, U]; bound (U - L) / min_v m_v (theory 3.3, conditional
+    means).
+    """
     n, (low, high) = int(synthetic.sum()), (Fraction(str(end)) for end in criterion.range)
     unit = math.lcm(2 * low.denominator, 2 * high.denominator)
     # rows without a value are in no group, so their numbers have no effect
@@ -313,9 +325,9 @@ def _groups(criterion: InGroups, rows: RowCounts) -> list[np.ndarray]:
 def conditional_median(
     criterion: ConditionalMedian, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray
 ) -> ExactFigures:
-    """Return max of B - q n_g and A - (1 - q) n_g over groups and quantiles, divided by n; bound 1/n (theory 3.11, conditional
-    medians). A group has n_g rows. B of them lie more than `within` bins below the quantile of the synthetic rows, and A of
-    them above it.
+    """Return the largest error of a group's quantile, in rows divided by n: max of B - q n_g and A - (1 - q) n_g over
+    groups and quantiles; bound 1/n (theory 3.11, conditional medians). Of the n_g rows of a private group, B lie more than
+    `within` bins below the quantile of the synthetic rows, and A above it.
     """
     n, bins, groups = max(1, int(synthetic.sum())), rows.columns[criterion.column], _groups(criterion, rows)
     values = np.unique(bins[bins != _MISSING]).tolist()
@@ -335,12 +347,17 @@ def conditional_median(
 
 
 def proportions(criterion: DifferenceInProportions, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return max over groups of |a_g - p_g n_g| / m_g; bound 1 / min m_g (theory 3.12, difference in proportions)."""
+    """Return the largest error of a proportion, max over groups of |a_g - p_g n_g| / m_g. A private group has n_g rows, a_g
+    of them in the bins; the synthetic group has m_g rows, a share p_g of them in the bins. Bound 1 / min m_g (theory 3.12,
+    difference in proportions).
+    """
     return _shares(criterion, rows, tables, synthetic, [rows.in_bins(criterion.column, criterion.bins)])
 
 
 def kolmogorov(criterion: KolmogorovDistance, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return max |a_gt - p_gt n_g| / m_g over groups and values t; bound 1 / min m_g (theory 3.14, Kolmogorov distance)."""
+    """Return the largest error of a distribution function in a group: max |a_gt - p_gt n_g| / m_g over groups and values t,
+    as in `proportions`, for the rows with a value of at most t; bound 1 / min m_g (theory 3.14, Kolmogorov distance).
+    """
     values = rows.columns[criterion.column]
     return _shares(criterion, rows, tables, synthetic, [values <= t for t in np.unique(values)])
 
@@ -348,8 +365,8 @@ def kolmogorov(criterion: KolmogorovDistance, rows: RowCounts, tables: np.ndarra
 def _shares(
     criterion: InGroups, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray, events: Sequence[np.ndarray]
 ) -> ExactFigures:
-    """Return the largest error of the share of an event in a group, over all groups and events. An event is an (n_rows,)
-    indicator of rows. Changing one record changes the share in a group of m_g rows by at most 1 / m_g.
+    """Return the largest error of the share of rows with some property (an event), over all groups and events. An event is
+    an (n_rows,) indicator. Changing one record changes the share in a group of m_g synthetic rows by at most 1 / m_g.
     """
     groups = _groups(criterion, rows)
     sizes = [int(synthetic @ group) for group in groups]
@@ -364,8 +381,9 @@ def _shares(
 
 
 def faithfulness(criterion: Faithfulness, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return 1 - matching / n; bound 1/n (theory 3.6, faithfulness). The largest matching is the minimum over sets A of
-    original cells of (rows outside A + synthetic rows similar to A), by Koenig's theorem.
+    """Return the share of private rows without a similar synthetic row of their own, in a largest matching: 1 - matching /
+    n; bound 1/n (theory 3.6, faithfulness). The matching is the minimum, over sets A of original cells, of the rows outside
+    A plus the synthetic rows similar to A (Koenig's theorem).
     """
     n, values = int(synthetic.sum()), np.stack(list(rows.columns.values()), axis=1).tolist()
     names = list(rows.columns)
@@ -394,7 +412,9 @@ def _similar(criterion: Faithfulness, names: Sequence[str], a: Sequence[int], b:
 def prediction(
     criterion: RegressionPrediction, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel
 ) -> ExactFigures:
-    """Return |MAE_R(fitted) - MAE_R(w(S))| for one feature a and the target b (theory 3.5, regression prediction).
+    """Return how much the mean absolute prediction error on private rows differs between two regression lines, for one
+    feature a and the target b: |MAE_R(fitted) - MAE_R(w(S))|, a line fitted before and the line w(S) of the synthetic rows
+    (theory 3.5, regression prediction).
 
     The bound is 2 (U - L) / n. If it is computed from the two known lines, it is (largest gap - smallest gap) / n. The gap of a
     record is the difference of its absolute errors under the two lines. n is the number of synthetic rows with values in both
@@ -416,7 +436,9 @@ def prediction(
 
 
 def one_step(criterion: RegressionOneStep, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return |sum of (a - mean_S a) r| / (n sd_S a), r = b - clip(line of S), for one feature a and the target b.
+    """Return how far the slope of a private regression is from the synthetic one, by the size of one step: |sum of (a -
+    mean_S a) r| / (n sd_S a) over private rows, for one feature a and the target b, with r = b - clip(line of S) the
+    residual from the line of the synthetic rows S.
 
     Theory 3.4, one-step regression.
 
@@ -439,7 +461,8 @@ def one_step(criterion: RegressionOneStep, rows: RowCounts, tables: np.ndarray, 
 
 
 def logistic(criterion: LogisticRegression, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return |sum of v| / m for one feature a of two values and a binary target b (theory 3.13, one-step logistic regression).
+    """Return how far a private logistic regression is from the synthetic fit, by the size of one step: |sum of v| / m over
+    private rows, for one feature a of two values and a binary target b (theory 3.13, one-step logistic regression).
 
     For each value of a, the fit is the share p of positive rows. The step of the slope is the difference of (y - p) / (p (1 -
     p) rows) between a = 1 and a = 0. It is multiplied by the standard deviation of a, which is the unit of the value. The bound
@@ -466,7 +489,9 @@ def logistic(criterion: LogisticRegression, rows: RowCounts, tables: np.ndarray,
 
 
 def _points(rows: RowCounts, valued: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """Yield, for every distinct row, the feature, the target, and 1 if the row has both values, otherwise 0."""
+    """Yield, for every distinct row, the value of the feature, the value of the target, and 1 if the row has both values,
+    otherwise 0.
+    """
     return zip(rows.numbers("a").tolist(), rows.numbers("b").tolist(), valued.tolist(), strict=True)
 
 
@@ -490,7 +515,9 @@ def _least_squares(rows: RowCounts, synthetic: np.ndarray) -> tuple[Fraction, Fr
 
 
 def means_of_roots(criterion: MeanOfRoots, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the largest error of a mean over roots; bound (b - a) / min m_g (theory 3.23, means over roots)."""
+    """Return the largest error of a mean over roots, such as the mean number of workers over households of a group; bound
+    (b - a) / min m_g (theory 3.23, means over roots), with [a, b] the limits and m_g the synthetic roots of a group.
+    """
     low, high = (Fraction(str(end)) for end in criterion.limits)
     cells = list(world.cells)
     roots = [_with_members(criterion, world, cell) for cell in cells]
@@ -539,8 +566,8 @@ def _number_of_root(criterion: MeanOfRoots, members: Iterable[Row], coding: Codi
 
 
 def unmatched_roots(criterion: Faithfulness, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the share of roots without a similar synthetic root in a largest matching. The order of members has no effect;
-    bound 1/n (theory 3.6, faithfulness).
+    """Return the share of roots (such as households) without a similar synthetic root of their own in a largest matching.
+    The order of members has no effect; bound 1/n (theory 3.6, faithfulness).
     """
     n, ours = int(synthetic.sum()), _cells_of(synthetic)
     similar = {
@@ -555,8 +582,8 @@ def _cells_of(table: np.ndarray) -> list[int]:
 
 
 def _similar_members(criterion: Faithfulness, world: World, first: int, second: int) -> bool:
-    """Return whether two roots have the same number of members, and their sorted values are equal except for one that differs
-    by one. The function is for roots with one column of members.
+    """Return whether two roots (such as households) are similar: they have the same number of members, and their sorted
+    values are equal except for one that differs by one. For roots with one column of members.
     """
     (name,) = world.linked.names if world.linked else ("",)
     values = [sorted(int(row[name] or 0) for row in rows_of_root(world, cell, "members")) for cell in (first, second)]
@@ -633,7 +660,9 @@ EXACT: dict[type[Criterion], Callable[..., ExactFigures]] = {
 def least_slack(
     criteria: Sequence[Criterion], world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
 ) -> ExactFigures:
-    """Return the smallest slack of several criteria, in units of their sensitivities; bound 1 (theory 4.1, least slack)."""
+    """Return the least slack of several criteria, that is, the smallest distance from failing one of them, in units of
+    their sensitivities; bound 1 (theory 4.1, least slack).
+    """
     slacks = [slack(criterion, world, tables, synthetic, fitted) for criterion in criteria]
     common = math.lcm(*(figures.denominator for figures in slacks))
     least = np.min([figures.numerators * (common // figures.denominator) for figures in slacks], axis=0)
@@ -643,7 +672,7 @@ def least_slack(
 def slack(
     criterion: Criterion, world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
 ) -> ExactFigures:
-    """Return the slack of every private table: its distance from failing a criterion.
+    """Return how far every private table is from failing a criterion (its slack), in units of the sensitivity.
 
     The slack is (threshold - value) / bound. For a ratio of counts r and s, both plus 1, the slack of a bin is the number of
     records by which r lies inside [s / threshold, threshold s]. The least slack of all bins is returned.

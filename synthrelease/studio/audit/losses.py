@@ -51,7 +51,8 @@ _COARSE = 64  # Scale of noise above which rounding reduces a mean loss by less 
 
 
 def mean_of_gaussian(change: np.ndarray, scale: float) -> float:
-    """Return the mean loss of rounded Gaussian noise on integers that differ by `change`: the mean of ln(p / q) under p.
+    """Return the mean privacy loss of rounded Gaussian noise on integers that differ by `change` between two tables: the
+    mean of ln(p / q) under p, the distributions of the noisy integers.
 
     Continuous noise has a slightly larger mean loss, change^2 / (2 scale^2) for each integer, because rounding is
     post-processing.
@@ -73,7 +74,8 @@ def mean_of_gaussian(change: np.ndarray, scale: float) -> float:
 
 
 def log_shares(losses: Sequence[int], rate: Fraction, mechanism: str) -> np.ndarray:
-    """Return the (n_candidates,) logarithms of the probabilities of the candidates of a private choice, in floating point.
+    """Return the log probabilities with which a private choice selects each candidate, as an (n_candidates,) array in
+    floating point.
 
     Parameters
     ----------
@@ -119,7 +121,8 @@ Mechanism = Callable[[tuple[int, ...], SystemEntropy], Any]
 
 @dataclass(frozen=True, kw_only=True)
 class AskedDraw:
-    """A question of a mechanism to its source of entropy: the request for one random draw.
+    """One request of a mechanism to its source of entropy, for noise or for a private choice. The audit sees all requests
+    and decides the answers.
 
     Attributes
     ----------
@@ -150,7 +153,8 @@ class Unanswered(Exception):
 
 
 class ReplayedEntropy(SystemEntropy):
-    """A source of entropy that replays given answers; public draws are computed from a key.
+    """A source of entropy that answers a mechanism's requests with given answers, so that a run can be repeated on another
+    table. Public random draws come from a key.
 
     Parameters
     ----------
@@ -213,7 +217,7 @@ class ReplayedEntropy(SystemEntropy):
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """The privacy losses of all answers that one run of a mechanism gets from its source of entropy.
+    """The privacy losses of one run of a mechanism: those of its noisy values, and those of its private choices.
 
     Attributes
     ----------
@@ -227,7 +231,8 @@ class Conversation:
 
 
 def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...], *, pure: bool, key: int) -> Conversation:
-    """Run a mechanism on two neighbouring tables with the same answers, and return the losses of the answers.
+    """Run a mechanism on two neighbouring tables with the same noisy answers, and return by how much these answers
+    distinguish the tables (their privacy losses).
 
     Parameters
     ----------
@@ -263,7 +268,9 @@ def _heard(mechanism: Mechanism, table: tuple[int, ...], replayed: ReplayedEntro
 
 
 def _difference(left_entropy: ReplayedEntropy, right_entropy: ReplayedEntropy, made_left: Any, made_right: Any) -> str:
-    """Describe a difference between the runs on the two tables besides the answers, or return an empty string."""
+    """Say how the runs on two tables differ although they got the same answers, for example in their results. Such a
+    difference would reveal the table. The text is empty if there is none.
+    """
     for question, counterpart in zip_longest(left_entropy.questions, right_entropy.questions):
         if (question and question.law) != (counterpart and counterpart.law):
             return f"it requests {question and question.law} on one table and {counterpart and counterpart.law} on the other"
@@ -273,8 +280,8 @@ def _difference(left_entropy: ReplayedEntropy, right_entropy: ReplayedEntropy, m
 
 
 def _worst(question: AskedDraw, counterpart: AskedDraw) -> float:
-    """Return the loss of the worst answer: the logarithm of the ratio of its probabilities, left over right. The worst
-    answer is the choice with the largest ratio, or noise of zero on the left table.
+    """Return the loss of the answer that distinguishes two tables best: the logarithm of the ratio of its probabilities,
+    left over right. It is the choice with the largest ratio, or noise of zero on the left table.
     """
     kind, law = question.law[0], question.law[2]
     if question.is_choice:
@@ -286,7 +293,9 @@ def _worst(question: AskedDraw, counterpart: AskedDraw) -> float:
 
 
 def _mean(question: AskedDraw, counterpart: AskedDraw) -> float:
-    """Return the mean loss of answers that are drawn for the left table."""
+    """Return the mean loss of an answer: the mean, over answers for the left table, of the logarithm of the ratio of their
+    probabilities on the left and the right table.
+    """
     if question.is_choice:
         logs, other_logs = question.log_shares(), counterpart.log_shares()
         return float((np.exp(logs) * (logs - other_logs)).sum())
@@ -311,7 +320,8 @@ def installed() -> bool:
 
 
 def seen_from_outside(module: str, run: Run, table_of: Callable[[tuple[int, ...]], Counts], rows: int) -> Mechanism:
-    """Return a mechanism that publishes all noisy answers that a library gets.
+    """Return a mechanism that runs a library and publishes all noisy answers that the library gets, so that the audit can
+    compute their privacy losses.
 
     Parameters
     ----------
@@ -331,8 +341,8 @@ def seen_from_outside(module: str, run: Run, table_of: Callable[[tuple[int, ...]
 
 
 class _Reports(SystemEntropy):
-    """A replacement for the noise source of the library. At first, this class returns values without noise. It adds the noise
-    when the library reports the table to its model.
+    """A replacement for the noise source of a library. It first hands out exact tables, and adds the noise when the library
+    reports a table to its model, so that the audit sees each noisy table.
     """
 
     def __init__(self, entropy: SystemEntropy, measurement: Callable[..., Any]):
@@ -348,7 +358,9 @@ class _Reports(SystemEntropy):
         return self._entropy.chosen(losses, mechanism)
 
     def reported(self, values: Any, clique: Any, deviation: float) -> Any:
-        """Return a table with noise. A table that the library made from a noisy table is returned unchanged."""
+        """Return a measured table for the library's model, with noise. A table that the library made from a noisy table is
+        returned unchanged.
+        """
         if self._scale is not None:
             exact, scale, self._scale = np.rint(np.asarray(values)).astype(np.int64), self._scale, None
             self.answers.append(self._entropy.add_gaussian(exact, scale))
@@ -357,7 +369,9 @@ class _Reports(SystemEntropy):
 
 
 class _EqualShares:
-    """A model with the interface that a library expects, in which all cells of a table have the same count."""
+    """A model in which all cells of a table have the same count. It replaces the model that a library fits, because the fit
+    takes seconds and costs no privacy.
+    """
 
     def __init__(self, domain: Any, measured: list[Any], rows: int):
         self.domain, self.cliques, self._rows = domain, [table.clique for table in measured], rows
@@ -390,7 +404,8 @@ Table = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class LossCase:
-    """A generator, two neighbouring tables, and the claimed loss.
+    """One test of a generator's privacy: two neighbouring tables that its answers distinguish well, and the claimed privacy
+    loss.
 
     Attributes
     ----------
@@ -419,7 +434,7 @@ class LossCase:
 
 
 def loss_cases(factor: Fraction = Fraction(1)) -> Iterator[LossCase]:
-    """Yield a case for each installed generator.
+    """Yield the tests of all generators that are installed.
 
     Parameters
     ----------
@@ -442,7 +457,8 @@ def case_of_fit(
     name: str,
     charge: Charge | None = None,
 ) -> LossCase:
-    """Return the case in which a generator is fitted, and rows are drawn from its model.
+    """Return a test of a generator's privacy in which the generator is fitted to each of two tables, and rows are drawn
+    from its model.
 
     Parameters
     ----------
@@ -525,7 +541,9 @@ def _tables(factor: Fraction) -> Iterator[LossCase]:
 def adaptive_case(
     generator: Adaptive | AdaptivePure, factor: Fraction = Fraction(1), *, name: str = REPLACING, charge: Charge | None = None
 ) -> LossCase:
-    """Return an adaptive fit of three columns of three bins. No bin is so rare that the generator merges it."""
+    """Return a test of an adaptive generator's privacy, with three columns of three bins. No bin is so rare that the
+    generator merges it.
+    """
     left, right = _with(_ADAPTIVE, _FIRST), _with(_ADAPTIVE, _MIDDLE)
     return case_of_fit(generator, _THREE, left, right, factor, name=name, charge=charge)
 
@@ -534,7 +552,7 @@ def adaptive_case(
 
 
 def _counting_queries(factor: Fraction) -> Iterator[LossCase]:
-    """Yield cases of MWEM and PEP with columns of two bins, whose 16 cells are all queries.
+    """Yield tests of MWEM and PEP (generators that answer counting queries), with eight columns of two bins and 16 queries.
 
     MWEM: of 1,000 rows, 9 in 10 have 1 in the first column, and all have 1 in the other columns. The record has 1 in the first
     column on the left, and 1 in all other columns on the right. The model approaches the counts in small steps, so the model
@@ -559,8 +577,8 @@ _SMALL: dict[str, Any] = {"steps": 4, "batch": 20, "critic_width": 1, "generator
 
 
 def _networks(factor: Fraction) -> Iterator[LossCase]:
-    """Yield cases of neural generators: two records with opposite gradients, and votes on rows of two cells that one record
-    reverses.
+    """Yield tests of the generators that train neural networks, with records that move the training as far as possible: two
+    records with opposite gradients, and one record that reverses the votes of teachers.
 
     This record is the only one of its table, so it does not matter which teacher has it.
     """
@@ -572,7 +590,8 @@ def _networks(factor: Fraction) -> Iterator[LossCase]:
 
 
 class _SteepGame(Game):
-    """An adversarial generator whose critic starts with other weights, which are public.
+    """An adversarial generator whose critic starts with larger weights than usual, so that two records have opposite
+    gradients. The weights are public.
 
     The only hidden unit has the weight 10 for each bin of one kind and -10 for each bin of the other kind. So the two records
     have long gradients in opposite directions, and the distance of the clipped gradients is 2 clip. With the usual small
@@ -606,8 +625,8 @@ _TWO_STEPS = (
 
 
 def _libraries(factor: Fraction) -> Iterator[LossCase]:
-    """Yield cases of the libraries: their claim for adding a record (a quarter of rho), and the claim of a release for
-    replacing a record.
+    """Yield tests of the generators from other libraries: the library's claim for adding a record (a quarter of rho), and
+    the claim of a release for replacing a record.
     """
     of_library = MST().rho_of_library(MST().charge(RHO * factor**2))
     tree, rounds = World(dict.fromkeys("abcde", 1)), World(dict.fromkeys("abcd", 1))
@@ -627,8 +646,8 @@ def _libraries(factor: Fraction) -> Iterator[LossCase]:
 
 
 def faulty_losses() -> Iterator[LossCase]:
-    """Yield cases with a known fault, which the audit must find: every case with twice its epsilon or mu, and mechanisms
-    with a planted fault.
+    """Yield tests that must fail, so that the audit proves that it finds faults: every test with twice its epsilon or mu,
+    and generators with a planted fault.
     """
     for case in loss_cases(Fraction(2)):
         yield replace(case, name=f"{case.name}, half of the noise", faulty=True, conversations=3)
@@ -653,8 +672,8 @@ class _FreeChoices(AdaptivePure):
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
         class FreeChoiceTables(Laplace):
             def table(self, columns: Columns, part: Fraction) -> np.ndarray:
-                """Return a table with a planted fault: the table gets the whole share of its round, although the choice before
-                the table used a tenth.
+                """Return a noisy table, with a planted fault: the table is measured with the whole share of its round,
+                although the choice before it already used a tenth.
                 """
                 self._take(part)
                 exact, whole = self._exact.get(columns), part / Fraction(9, 10) if len(columns) > 1 else part
@@ -710,7 +729,9 @@ class LossFinding:
 
     @property
     def shown(self) -> float:
-        """Return the loss that was found: epsilon, or the mu of Gaussian noise with this mean loss."""
+        """Return the loss that was found, in the unit of the claim: epsilon, or the mu of Gaussian noise with this mean
+        loss.
+        """
         return self._stated(self.noise + self.choices)
 
     @property

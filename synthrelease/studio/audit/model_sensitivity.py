@@ -50,7 +50,8 @@ Values = Callable[[tuple[int, ...]], np.ndarray]
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredModel:
-    """A measurement of a generator in a small world, for every number of rows.
+    """A measurement (the integers to which a generator or criterion adds noise) in a tiny world, and the sensitivity that
+    is claimed for every number of rows.
 
     Attributes
     ----------
@@ -67,14 +68,14 @@ class MeasuredModel:
 
     @property
     def kind(self) -> str:
-        """Return the kind of the measurement, which is the first part of its name."""
+        """Return the kind of the measurement, such as "PrivBayes": the first part of its name."""
         return self.name.partition(":")[0]
 
     @classmethod
     def of(
         cls, name: str, world: World, values: Values, sensitivity: int | Callable[[int], int], *, tight: bool = True
     ) -> MeasuredModel:
-        """Return a measurement in a small world. The numbers of bins are added to its name."""
+        """Return a measurement in a tiny world, with the numbers of bins of this world added to its name."""
         sizes = world.layout.sizes
         return cls(
             name=f"{name}, {' x '.join(map(str, sizes))}",
@@ -86,7 +87,8 @@ class MeasuredModel:
 
 
 def enumerate_models(most_records: int, wanted: Callable[[str, str], bool] = lambda kind, name: True) -> Iterator[Enumeration]:
-    """Yield the enumerations of all measurements, over every pair of neighbours in worlds of at most eight cells.
+    """Check the sensitivity of each measurement of generators: try every pair of neighbouring tables in worlds of at most
+    eight cells, and yield the results.
 
     Parameters
     ----------
@@ -136,7 +138,7 @@ def _models() -> Iterator[MeasuredModel]:
 
 
 def _enumerated(model: MeasuredModel, most_records: int) -> Enumeration:
-    """Return the enumeration of a measurement over every pair of neighbours.
+    """Check the sensitivity of one measurement on every pair of neighbouring tables of at most `most_records` records.
 
     The enumeration uses only values of the code, so a disagreement can only concern the resizing theorem.
     """
@@ -173,8 +175,8 @@ def _score(world: World, codes: tuple[int, ...]) -> np.ndarray:
 
 
 def _networks(n_columns: int) -> list[list[tuple[tuple[int, ...], int]]]:
-    """Return every Bayesian network over the columns: every order of the columns, with every choice of parents among the
-    earlier columns. A network is a list of pairs (parents, column).
+    """Return every Bayesian network over the columns, that is, every choice of parents for each column without a circle. A
+    network is a list of pairs (parents, column).
     """
     networks = []
     for order in permutations(range(n_columns)):
@@ -195,8 +197,9 @@ def _tables(world: World, network: list[tuple[tuple[int, ...], int]], codes: tup
 
 
 def _answers(world: World, generator: Marginals, codes: tuple[int, ...]) -> np.ndarray:
-    """Return all tables and sums to which noise is added at epsilon 1, each divided by the scale of its noise and
-    multiplied by `_WHOLE`. The l1 change between neighbours is then the total loss.
+    """Return what a `marginals` generator measures at epsilon 1, scaled so that changes are privacy losses: each table or
+    sum is divided by the scale of its noise and multiplied by `_WHOLE`. The l1 change between neighbours is then the total
+    loss.
     """
     charge, recorder = generator.charge(Fraction(1)), Recording()
     generator.measure(world.private(codes, [charge], recorder), charge)
@@ -206,7 +209,9 @@ def _answers(world: World, generator: Marginals, codes: tuple[int, ...]) -> np.n
 
 
 def _asked(world: World, columns: tuple[int, ...]) -> CompetingTables:
-    """Return a table with the counts that a model expects. These counts are far from every table of a few records."""
+    """Return the question how far a table is from the counts that a model expects, for the private choice of the next
+    table. The expected counts are far from every table of a few records.
+    """
     (start, weight, handicap), cells = np.array([[0], [3], [1]]), world.layout.subset(columns).n_cells
     return CompetingTables(
         columns=[columns], expected=np.arange(cells), starts=start, sizes=np.array([cells]), weights=weight, handicaps=handicap
@@ -214,8 +219,8 @@ def _asked(world: World, columns: tuple[int, ...]) -> CompetingTables:
 
 
 def _answered(world: World, columns: tuple[int, ...], codes: tuple[int, ...]) -> np.ndarray:
-    """Return the counts of a table of an adaptive generator, which get Gaussian noise. Two counts change by 1 each, so the
-    squared l2 change equals the l1 change.
+    """Return the counts of a table to which an adaptive generator adds Gaussian noise. A replaced record changes two counts
+    by 1 each, so the squared l2 change equals the l1 change.
     """
     recorder = Recording()
     Gaussian(world.counts(codes), Fraction(1), recorder).table(columns, Fraction(1, 2))
@@ -225,14 +230,14 @@ def _answered(world: World, columns: tuple[int, ...], codes: tuple[int, ...]) ->
 
 
 def _scored(world: World, question: CompetingTables, codes: tuple[int, ...]) -> np.ndarray:
-    """Return the score of a table in the choice of the next table."""
+    """Return the score by which an adaptive generator chooses the next table to measure (how far the model is from it)."""
     exact = (world.counts(codes).marginal(columns) for columns in question.columns)
     return np.array(scores_of(question, distances_of(question, exact)))
 
 
 def _frequencies(world: World, codes: tuple[int, ...]) -> np.ndarray:
-    """Return the counts of the columns from which conditions are drawn. A replaced record changes two counts of each column.
-    The table of a column costs a rho of 1 / number of columns.
+    """Return the counts of all columns, to which a neural generator adds noise before it draws conditions from them. A
+    replaced record changes two counts of each column. The table of a column costs a rho of 1 / number of columns.
     """
     columns, recorder = len(world.layout.sizes), Recording()
     noisy_frequencies(world.counts(codes), Fraction(1), recorder)
@@ -242,8 +247,8 @@ def _frequencies(world: World, codes: tuple[int, ...]) -> np.ndarray:
 
 
 def _named_models(world: World, words: str) -> Iterator[MeasuredModel]:
-    """Yield each sum that a mean or a regression needs as a separate measurement, and the shares of all groups as one
-    measurement.
+    """Yield the measurements for questions in [[models]]: each sum that a mean or a regression needs as a measurement of
+    its own, and the shares of all groups as one measurement.
     """
     numbers = {column.name: column.atoms.known_numbers for column in world.schema.columns}
     limits = {name: (float(values[0]), float(values[-1])) for name, values in numbers.items()}
@@ -270,7 +275,9 @@ def _named_models(world: World, words: str) -> Iterator[MeasuredModel]:
 
 
 def _moments_model(world: World, prior: Prior | None, coding: Coding, words: str) -> MeasuredModel:
-    """Return the moments of the functional mechanism, over records whose bins have the numbers of a coding."""
+    """Return the measurement of the functional mechanism (sums of products of columns, for a regression), for records whose
+    bins have the numbers of a coding.
+    """
     numbers = tuple(np.array([float(coding.number(code)) for code in range(size)]) for size in world.layout.sizes)
     design = Design.of(numbers, np.ones(world.layout.n_cells, bool), prior)
 

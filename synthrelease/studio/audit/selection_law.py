@@ -49,7 +49,8 @@ HIDDEN = tuple(
 
 @dataclass(frozen=True, kw_only=True)
 class LoopLaw:
-    """The distribution of the result of a search after some number of rounds.
+    """The distribution of the result of a search for an accepted table: each output, "nothing", or no end after some number
+    of rounds.
 
     Attributes
     ----------
@@ -64,7 +65,7 @@ class LoopLaw:
 
 
 def loop_law(accepted: Sequence[Fraction], stop_probability: Fraction, rounds: int | None) -> LoopLaw:
-    """Return the distribution of the result of a search with a stop coin.
+    """Return the distribution of the result of a search that, after every rejected round, ends with the stop probability.
 
     Parameters
     ----------
@@ -86,8 +87,9 @@ def loop_law(accepted: Sequence[Fraction], stop_probability: Fraction, rounds: i
 
 
 def hidden_law(accepted: Sequence[Fraction], law: FiniteLaw) -> LoopLaw:
-    """Return the distribution of the output of a search with a hidden number of rounds: the first accepted table, or
-    "nothing"."""
+    """Return the distribution of the result of a search with a hidden random number of rounds: the first accepted table, or
+    "nothing".
+    """
     acceptance = sum(accepted, Fraction(0))
     nothing = law.nothing(1 - acceptance)
     visits = (1 - nothing) / acceptance if acceptance else Fraction(0)
@@ -96,8 +98,8 @@ def hidden_law(accepted: Sequence[Fraction], law: FiniteLaw) -> LoopLaw:
 
 @dataclass(frozen=True, kw_only=True)
 class FinitePairs:
-    """All eps1-DP pairs of rounds with probabilities that are multiples of 1/parts, grouped by their probabilities of
-    acceptance.
+    """All pairs of rounds on neighbouring tables whose outputs have probabilities that are multiples of 1/parts and differ
+    by a factor of at most e^eps1 (eps1-DP), grouped by their probabilities of acceptance.
 
     `largest[A, B]` is the largest ratio of an output's probabilities among pairs that accept with probabilities A/parts and
     B/parts.
@@ -130,7 +132,8 @@ class FinitePairs:
 
 @dataclass(frozen=True, kw_only=True)
 class LawCheck:
-    """The result for one e^eps1 and one rule for repeating rounds.
+    """Whether a search with one rule for repeating its rounds, such as a stop probability, costs at most the claimed
+    epsilon. The check is for one epsilon of a round, eps1.
 
     Attributes
     ----------
@@ -158,7 +161,9 @@ class LawCheck:
 
 
 def check_laws(parts: int, outputs: int) -> Iterator[LawCheck]:
-    """Yield the result of every claim, over all pairs of finite rounds of this size."""
+    """Check the claimed cost of every rule for repeating rounds, over all pairs of rounds with so many outputs and
+    probabilities that are multiples of 1/parts. Yield the results.
+    """
     for ratio in RATIOS:
         pairs = FinitePairs.of(parts, outputs, ratio)
         for stop in STOPS:
@@ -170,8 +175,8 @@ def check_laws(parts: int, outputs: int) -> Iterator[LawCheck]:
 
 
 def allowed(law: StoppingLaw, ratio: Fraction) -> Fraction:
-    """Return e^price, the largest ratio that the price of this distribution of rounds allows, rounded down. The rounds have
-    e^eps1 = `ratio`; eps1 is rounded up by less than 1e-30.
+    """Return the largest ratio of probabilities that the claimed cost of a search allows, e^price, rounded down. Its rounds
+    have e^eps1 = `ratio`; eps1 is rounded up by less than 1e-30.
     """
     with localcontext(Context(prec=50)):
         epsilon = Fraction((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()) + Fraction(1, 10**32)
@@ -179,7 +184,9 @@ def allowed(law: StoppingLaw, ratio: Fraction) -> Fraction:
 
 
 def _checked(pairs: FinitePairs, rule: Fraction | FiniteLaw, claim: str, allowed: Fraction) -> LawCheck:
-    """Return the result for pairs of rounds. `rule` is a stop probability, or the distribution of a hidden number of rounds."""
+    """Check the claimed cost of a search over all these pairs of rounds. `rule` is a stop probability, or the distribution
+    of a hidden number of rounds.
+    """
     parts = pairs.parts
     accepted = {a: [Fraction(a, parts)] for a in {key[0] for key in pairs.largest}}
     laws = {

@@ -38,7 +38,8 @@ Table = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """An enumeration to run: one criterion over one tiny world.
+    """A check to run: one criterion (or joint test) is computed on all tables of a tiny world, to see whether its
+    sensitivity is right.
 
     Attributes
     ----------
@@ -71,7 +72,8 @@ class Sweep:
         return World(self.highs, self.groups, self.missing, self.linked, self.coding)
 
     def moved(self) -> Iterator[Sweep]:
-        """Yield the same sweep in worlds with other numbers and fewer records, if the criterion can be computed there.
+        """Yield the same check in worlds with other numbers than 0, 1, ... and with fewer records, if the criterion can be
+        computed there.
 
         If the lowest number is 0, a sum of numbers changes by at most the highest minus the lowest, and noise that covers only
         this difference looks sufficient. So every kind is also enumerated in worlds with other numbers.
@@ -110,7 +112,8 @@ class Sweep:
 
 @dataclass(frozen=True, kw_only=True)
 class Households:
-    """A world of linked tables: roots, such as households, with at least `least` and at most `most` members, such as persons.
+    """A tiny world of linked tables: roots, such as households, with at least `least` and at most `most` members, such as
+    persons.
 
     Attributes
     ----------
@@ -127,7 +130,9 @@ class Households:
     def sweep(
         self, kind: str, name: str, of: str, settings: Mapping[str, object], *, tight: bool = True, attained: int = 1
     ) -> Sweep:
-        """Return a `Sweep` of a criterion about members, or with `of = ""` about roots, over every replaced root."""
+        """Return a check (`Sweep`) of a criterion about members, such as persons, in which every root (household) is
+        replaced in turn. With `of = ""`, the criterion is about roots.
+        """
         slots = range(1, self.most + 1)
         in_slots = {slot_name(column, slot): high for slot in slots for column, high in self.members.items()}
         return Sweep(
@@ -150,12 +155,12 @@ class Households:
 
 
 def criterion(kind: str, **fields: object) -> Criterion:
-    """Return a criterion with a budget of 1, for enumeration and audit."""
+    """Return a criterion of this kind with an epsilon of 1, for an audit. Other settings are given by name."""
     return CRITERIA[kind].model_validate({"name": kind, "kind": kind, "threshold": 1.5, "epsilon": 1, **fields})
 
 
 def recoded(judged: Criterion, world: World) -> Criterion:
-    """Return a criterion that was stated for the numbers 0, 1, ..., translated to the numbers of a world: the ends of its
+    """Translate a criterion that was written for the numbers 0, 1, ... to the numbers of another world: the ends of its
     range, and the bins that it names.
     """
     column = str(getattr(judged, "column", getattr(judged, "target", "b")))
@@ -179,7 +184,7 @@ def sweep(
     before: tuple[Criterion, ...] = (),
     **more: Any,
 ) -> Sweep:
-    """Return a `Sweep` of one kind from its settings in an acceptance file.
+    """Return a check (`Sweep`) of one kind of criterion, from its settings as in an acceptance file.
 
     Parameters
     ----------

@@ -39,7 +39,8 @@ from synthrelease.spec.columns import Bins, build_column, group_binning
 
 @dataclass(frozen=True, kw_only=True)
 class Coding:
-    """The whole numbers of the bins with the codes 0, 1, ... of a column, `step` apart.
+    """Which whole numbers the bins of a column have. The bins are called by their codes 0, 1, ...; their numbers are `step`
+    apart.
 
     If the lowest number of a world is 0, the highest number equals the difference between the two. An enumeration of such
     worlds alone would miss some faults.
@@ -76,7 +77,7 @@ class Coding:
 
 
 def codes_of(text: str) -> range:
-    """Return the codes in a text, as a range: 1 and 2 for "1-2", only 1 for "1"."""
+    """Return the codes that a text names, as a range: 1 and 2 for "1-2", only 1 for "1"."""
     first, _, last = text.partition("-")
     return range(int(first), int(last or first) + 1)
 
@@ -147,7 +148,7 @@ class World:
         self.groups = {name: group_binning(self.schema[name], groups) for name, groups in bins.items()}
 
     def coding(self, name: str) -> Coding:
-        """Return the whole numbers that the codes 0, 1, ... of a column stand for.
+        """Return the number that each code 0, 1, ... of a column's bins stands for.
 
         These are the numbers of the world, with two exceptions. The number of members counts from 0. The bins of a
         difference "a - b" are one step wide and centred on multiples of the step.
@@ -157,7 +158,7 @@ class World:
         return Coding(step=self._coding.step, lowest=-(self._coding.step // 2)) if " - " in name else self._coding
 
     def label(self, name: str, text: str) -> str:
-        """Return the label of the bin, or of the group, with the codes of a text."""
+        """Return the label of the bin, or group of bins, that a text of codes such as "1-2" means."""
         if name not in self.groups:
             return self.coding(name).labels(text)[0]
         return self.groups[name].labels[self.groups[name].of_atom[codes_of(text)[0]]]
@@ -171,13 +172,13 @@ class World:
 
     @cached_property
     def cells(self) -> tuple[int, ...]:
-        """Return the possible cells of a record."""
+        """Return the cells (combinations of bins) that a record can have."""
         every = range(self.layout.n_cells)
         return tuple(every) if self.linked is None else tuple(cell for cell in every if self._fits(self.linked, cell))
 
     def _fits(self, linked: Linked, cell: int) -> bool:
-        """Return whether a cell is a possible root. All slots of its members must have values, except in columns that may lack
-        a value. All other slots must be empty.
+        """Return whether a cell is a possible root (such as a household): the columns of its members have values, except
+        where a value may be missing, and the columns of absent members are empty.
         """
         bins = dict(zip(self.layout.columns, np.unravel_index(cell, self.layout.sizes), strict=True))
         last = {name: size - 1 for name, size in zip(self.layout.columns, self.layout.sizes, strict=True)}
@@ -201,7 +202,7 @@ class World:
         return Counts(self.layout, np.array(codes, dtype=np.int64))
 
     def private(self, codes: Sequence[int], charges: Sequence[Charge], entropy: SystemEntropy = SYSTEM) -> PrivateCounts:
-        """Return a table of made-up records as guarded counts, in the type of a private table."""
+        """Return a table of made-up records in the type that a release uses for private tables."""
         return behind_a_door(self.counts(codes), charges, entropy)
 
     def rows(self, codes: Sequence[int], n_file: int, entropy: SystemEntropy) -> PrivateRows:
@@ -227,11 +228,11 @@ class World:
         return "[" + ", ".join(" ".join(of[int(bin_)] for of, bin_ in zip(labels, bins, strict=True)) for bins in records) + "]"
 
     def all_tables(self, n: int) -> list[tuple[int, ...]]:
-        """Return every table of n records: every multiset of n cells."""
+        """Return every table of n records. A table is a multiset of n cells."""
         return list(combinations_with_replacement(self.cells, n))
 
     def neighbours(self, table: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-        """Yield every table that differs in one replaced record."""
+        """Yield every table that differs from this one in one replaced record."""
         for index in range(len(table)):
             for cell in self.cells:
                 if cell != table[index]:
@@ -258,8 +259,8 @@ Coupling = dict[tuple[Rows, Rows], Fraction]
 
 
 class Decided(SystemEntropy):
-    """A source of entropy that draws indices in one of several equally likely ways; `ways` is their number. The class adds no
-    noise, and records the values to which noise would be added.
+    """A source of entropy that draws rows in way number `way` of `ways` equally likely ones, so that all possible draws can
+    be tried in turn. It adds no noise, and records the values to which noise would be added.
     """
 
     def __init__(self, way: int) -> None:
@@ -278,7 +279,7 @@ class Decided(SystemEntropy):
 
 @dataclass(frozen=True, kw_only=True)
 class FilePair:
-    """Two neighbouring files of N rows, which share N - 1 rows and differ in the last.
+    """Two neighbouring files of N rows: they share N - 1 rows and differ in the last.
 
     Attributes
     ----------
@@ -296,7 +297,9 @@ class FilePair:
 
 
 def file_pairs(n_cells: int, n_file: int) -> Iterator[FilePair]:
-    """Yield all unordered pairs of neighbouring files of `n_file` rows. A file is a multiset of rows."""
+    """Yield all pairs of files of `n_file` rows that differ in one row, in any order. A file is a multiset of rows, and a
+    row may be one that the rules exclude.
+    """
     for shared in combinations_with_replacement(range(n_cells + 1), n_file - 1):
         inside = tuple(row for row in shared if row < n_cells)
         for first, second in combinations(range(n_cells + 1), 2):
@@ -304,7 +307,8 @@ def file_pairs(n_cells: int, n_file: int) -> Iterator[FilePair]:
 
 
 def program_law(world: World, rows: Rows, size: int, n_file: int) -> Law:
-    """Return the distribution of the resized table of `size` rows that the program uses, over all its possible draws.
+    """Return the distribution of the random table of `size` rows that the program makes from a file (by drawing rows, or
+    adding public ones), over all its possible draws.
 
     The generator of noisy marginals adds noise to this table when it measures all columns together.
     """
@@ -330,13 +334,15 @@ def _rows(counts: Counts) -> Rows:
 
 
 def public_sequence(layout: Layout, size: int) -> Rows:
-    """Return the filler rows in the order in which the program adds them."""
+    """Return the public rows with which the program fills up a table that is too small, in the order in which it adds them."""
     prefixes = [Counter(_rows(filler(layout).first(length))) for length in range(size + 1)]
     return tuple(next(iter((longer - shorter).elements())) for shorter, longer in pairwise(prefixes))
 
 
 def coupling(pair: FilePair, size: int, sequence: Sequence[int]) -> Coupling:
-    """Return the joint distribution of the two resized tables, as in the proof (theory 1.6, coupling of resized tables)."""
+    """Return a joint distribution of the resized tables of two neighbouring files in which both tables differ by at most
+    one replaced row, as in the proof (theory 1.6, coupling of resized tables).
+    """
     shared, (last, other_last) = pair.shared, pair.lasts
     most = len(shared) + 1  # number of rows of the first file that are not excluded
     if size >= most:
@@ -368,7 +374,7 @@ def _sorted(*rows: int) -> Rows:
 
 
 def marginal(coupled: Coupling, side: int) -> Law:
-    """Return the distribution of one of the two tables (0 or 1) of a coupling."""
+    """Return the distribution of one of the two tables (0 or 1) in a joint distribution of resized tables."""
     law: dict[Rows, Fraction] = {}
     for tables, probability in coupled.items():
         law[tables[side]] = law.get(tables[side], Fraction(0)) + probability
@@ -377,7 +383,8 @@ def marginal(coupled: Coupling, side: int) -> Law:
 
 @dataclass(frozen=True, kw_only=True)
 class ResizedPairs:
-    """All pairs of neighbouring files, and the pairs of tables of m rows that the program draws from these files.
+    """All pairs of neighbouring files, and the pairs of tables of m rows that the program draws from them. They show
+    whether the resizing theorem is right: both tables should differ in at most one row.
 
     Attributes
     ----------
@@ -396,15 +403,15 @@ class ResizedPairs:
 
     @classmethod
     def none(cls) -> ResizedPairs:
-        """Return a result without files, for a world in which excluded rows are not enumerated. Other worlds cover them,
-        because the proof does not depend on the cells.
+        """Return an empty result, for a world in which excluded rows are not enumerated. Other worlds cover them, because
+        the proof does not depend on the cells.
         """
         nothing = np.zeros((0, 2), dtype=np.int64)
         return cls(files=0, coupled=0, contradictions=0, apart=nothing, of_file=nothing[:, 0])
 
     def touched(self, first: np.ndarray, second: np.ndarray) -> int:
-        """Return the number of pairs of files that lead to at least one of these pairs of tables. The pairs are (first[i],
-        second[i]), in any order.
+        """Return how many pairs of neighbouring files lead to at least one of these pairs of tables. The pairs are
+        (first[i], second[i]), in any order.
         """
         if not len(first):
             return 0
@@ -414,7 +421,9 @@ class ResizedPairs:
 
 @lru_cache(maxsize=64)
 def resized_pairs(highs: tuple[tuple[str, int], ...], size: int, n_file: int) -> ResizedPairs:
-    """Enumerate all pairs of neighbouring files of `n_file` rows over a world, resized to `size` rows."""
+    """Check the resizing theorem: resize all pairs of neighbouring files of `n_file` rows over a tiny world to tables of
+    `size` rows, and compare their distributions with the proof.
+    """
     world = World(dict(highs))
     layout = world.layout
     index_of = {table: index for index, table in enumerate(world.all_tables(size))}

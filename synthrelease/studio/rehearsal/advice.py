@@ -79,7 +79,8 @@ class BudgetPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
-    """Expectations of a release that draws from the shortlist.
+    """What to expect of a release that draws its configurations from the shortlist of a rehearsal, such as its number of
+    rounds.
 
     The probability p that a round is accepted depends on the private fit, which is made once. The values below are means over
     the fits of the rehearsal. Let f(x) = sum_k Pr[K = k] x^k, where K is the hidden number of rounds. Then nothing = f(1 - p)
@@ -114,7 +115,7 @@ def criterion_advice(
     level: float,
     noises: Mapping[str, OneNoise] = MappingProxyType({}),
 ) -> tuple[CriterionAdvice, ...]:
-    """Return the advice for every criterion.
+    """Return, for each acceptance criterion, how its noise compares with its threshold, and how often attempts fail it.
 
     Parameters
     ----------
@@ -174,7 +175,7 @@ def smallest_epsilon(gap: float, sensitivity: float, level: float) -> float:
 
 
 def total_epsilon(spec: ReleaseSpec, generation: Fraction) -> Fraction:
-    """Return the epsilon of the whole release with another generation budget."""
+    """Return the epsilon that the whole release costs if its generators get another budget."""
     return spec.with_budget(generation=generation).plan.total.epsilon
 
 
@@ -198,7 +199,8 @@ def frontier(spec: ReleaseSpec, attempts: Mapping[Fraction, Sequence[AttemptResu
 
 
 def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None:
-    """Return the budget with the smallest total among the budgets whose rounds are surely accepted often enough, or None.
+    """Return the budget with the smallest total epsilon at which rounds are surely accepted often enough, or None if there
+    is no such budget.
 
     Rounds are surely accepted often enough if the whole confidence interval of the acceptance probability is at or above
     the target.
@@ -207,7 +209,8 @@ def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None
 
 
 def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per_fit: int = 1) -> Outlook | None:
-    """Return the expected result of a release, estimated from attempts of the shortlist. If there are no attempts, return None.
+    """Return what to expect of a release, such as its mean number of rounds, estimated from attempts with the
+    configurations on the shortlist. If there are no attempts, return None.
 
     Parameters
     ----------
@@ -246,7 +249,8 @@ def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared:
 
 
 def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> np.ndarray:
-    """Return the mean acceptance chance of the attempts of each private fit, as an (n_fits,) array.
+    """Return the mean acceptance chance of the attempts that share a private fit, as an (n_fits,) array. A private fit is a
+    measurement that a release makes once for all of its rounds.
 
     Fits with fewer than `least_per_fit` attempts are left out. If no fit has enough attempts, the only entry is the mean of
     all attempts. Without attempts, the array is empty.
@@ -300,7 +304,8 @@ def numbers_of_rounds(largest: int = MOST_ROUNDS) -> np.ndarray:
 
 
 def mean_nothing(law: StoppingLaw, chances: Sequence[float]) -> float:
-    """Return the mean over private fits of the probability that a search ends with "nothing".
+    """Return the probability that a search for a table ends with "nothing" (no round is accepted), as a mean over the
+    private fits that were tried.
 
     Parameters
     ----------
@@ -311,14 +316,15 @@ def mean_nothing(law: StoppingLaw, chances: Sequence[float]) -> float:
 
 def chances_of_nothing(law: StoppingLaw, chances: Sequence[float]) -> list[float]:
     """Return, for each private fit, the probability that a search ends with "nothing": f(1 - a), where a is the probability
-    that a round is accepted.
+    that a round with this fit is accepted, and f generates the number of rounds, f(x) = E[x^K].
     """
     return np.asarray(law.nothing(1 - np.asarray(chances, dtype=float))).tolist()
 
 
 def mean_rounds_run(law: StoppingLaw, chances: Sequence[float]) -> float:
-    """Return the mean number of rounds that a search runs, averaged over private fits: (1 - f(1-a)) / a for a fit whose
-    rounds are accepted with probability a, or E[K] for a = 0.
+    """Return the mean number of rounds that a search runs before it ends, averaged over private fits. For a fit whose
+    rounds are accepted with probability a, it is (1 - E[(1-a)^K]) / a, or E[K] for a = 0, where K is the number of rounds
+    allowed.
     """
     pairs = zip(chances, chances_of_nothing(law, chances), strict=True)
     return math.fsum((1 - nothing) / chance if chance > 0 else law.mean for chance, nothing in pairs) / len(chances)
@@ -358,8 +364,9 @@ def best_law(epsilon: float, price: float, chances: Sequence[float], largest: in
 def _solved(
     epsilon: float, price: float, chances: Sequence[float], rounds: np.ndarray
 ) -> tuple[np.ndarray, dict[int, float], float]:
-    """Solve the linear programme over these numbers of rounds. Return the numbers of rounds that the solution uses, the
-    probabilities of these numbers, and the probability that no table is accepted.
+    """Find the distribution of the number of rounds that least often ends with "nothing" at this price, by a linear
+    programme over the given numbers of rounds. Return the numbers with a positive probability, these probabilities, and the
+    probability of "nothing".
     """
     from scipy.optimize import linprog
 
@@ -398,8 +405,8 @@ def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], large
 
 
 def _price_of(epsilon: float, nothing: float, chances: Sequence[float], rounds: np.ndarray) -> float | None:
-    """Return approximately the price at which the probability of "nothing" is `nothing`, or None if the price is above 2
-    epsilon.
+    """Return approximately the epsilon of a search (its price) at which its best distribution of the number of rounds ends
+    with "nothing" with probability `nothing`. None if the price is above 2 epsilon.
     """
     from scipy.optimize import brentq
 
@@ -429,8 +436,9 @@ def rounded(shares: Mapping[int, float]) -> FiniteLaw:
 
 
 def _constraints(epsilon: float, price: float, rounds: np.ndarray) -> np.ndarray:
-    """Return the (2 mesh, n) coefficients of Pr[K = k] in the constraints "the sum is at most 0". Each row is scaled so that
-    its largest value is 1.
+    """Return the coefficients of the linear programme's constraints, one column for each number of rounds k and two rows
+    for each point of a mesh of acceptance probabilities: (2 mesh, n). A distribution Pr[K = k] keeps to the price if every
+    row's sum is at most 0.
     """
     odds = np.exp(np.linspace(-_REACH, epsilon, _MESH))  # of A'
     factor = math.exp(epsilon)
@@ -444,7 +452,9 @@ def _constraints(epsilon: float, price: float, rounds: np.ndarray) -> np.ndarray
 
 
 def _per_round(accepted: np.ndarray, rejected: np.ndarray, rounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return two (mesh, n) arrays, for each A and k: (1 - (1-A)^k) / A, and (1-A)^k."""
+    """Return two (mesh, n) arrays for a search of k rounds that accepts each round with probability A: (1 - (1-A)^k) / A,
+    the mean number of rounds run, and (1-A)^k, the probability that no round is accepted.
+    """
     logs = np.where(accepted < 0.5, np.log1p(-np.minimum(accepted, 0.5)), np.log(rejected))
     exponents = np.outer(logs, rounds)
     return -np.expm1(exponents) / accepted[:, None], np.exp(exponents)
@@ -455,7 +465,8 @@ def _per_round(accepted: np.ndarray, rejected: np.ndarray, rounds: np.ndarray) -
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """The cheapest distribution of the number of rounds for one generation budget.
+    """What a rehearsal offers for one generation budget: the cheapest distribution of the number of rounds that finds a
+    table often enough, and its cost.
 
     Attributes
     ----------
@@ -475,7 +486,7 @@ class Offer:
 
     @property
     def acceptance(self) -> float:
-        """Return the mean probability that a round is accepted."""
+        """Return the probability that a round is accepted, as a mean over the private fits."""
         return sum(self.chances) / len(self.chances)
 
 
@@ -506,7 +517,7 @@ class Judgement:
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
-    """The advice on rounds and generation budget.
+    """What a rehearsal advises: how many rounds a release should run, and with which generation budget.
 
     Attributes
     ----------
@@ -526,13 +537,13 @@ class Proposal:
 
     @property
     def confirmed(self) -> bool:
-        """Return whether new attempts confirm that the plan finds a table as often as wanted."""
+        """Return whether new attempts confirm that the plan finds a table as often as the steward wants."""
         return self.judgement is not None and self.judgement.nothing <= self.wanted
 
 
 def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
-    """Return the offer with the smallest total. If several offers have the same smallest total, return the first of them. The
-    result is None if no offer has a distribution.
+    """Return the offer with the smallest total epsilon, or None if no offer has a distribution of rounds. Among equally
+    cheap offers, return the first.
     """
     return min((offer for offer in offers if offer.total is not None), key=lambda offer: offer.total or 0, default=None)
 
@@ -568,8 +579,8 @@ RunAttempts = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptR
 
 
 def shares_luck(spec: ReleaseSpec) -> bool:
-    """Return whether the rounds of a release share a private fit: measurements, the private regression of a criterion, or
-    the division of the rows.
+    """Return whether all rounds of a release depend on one random result that is made once: shared measurements, the
+    private regression of a criterion, or the random division of the rows.
     """
     fits_once = any(criterion.once() for criterion in spec.criteria)
     return fits_once or spec.shared_measurements or spec.options.partition is not None
@@ -581,8 +592,8 @@ def with_law(spec: ReleaseSpec, generation: Fraction, law: FiniteLaw) -> Release
 
 
 def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
-    """Return the epsilon of one round with this generation budget, or None if a round has a delta. For rounds with a delta,
-    no distribution is offered.
+    """Return the epsilon of one round with this generation budget. None if a round has a delta; no distribution of rounds
+    is offered then.
 
     With [partition], return the epsilon of the more expensive piece of the file.
     """
@@ -594,8 +605,8 @@ def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
 
 
 def more_budgets(offers: Collection[Offer], planned: Fraction) -> list[Fraction]:
-    """Return generation budgets to try next: the untried budgets one step below and above the cheapest offer. The list is
-    empty if no offer has a distribution.
+    """Return generation budgets to try next: the untried budgets one step below and above the budget of the cheapest offer.
+    The list is empty if no offer has a distribution.
 
     Parameters
     ----------
@@ -627,15 +638,15 @@ class PlanGoal:
 
     @property
     def most(self) -> int:
-        """Return the largest number of rounds that a distribution may have: ten times the mean number of rounds until one
-        is accepted, if the target share of rounds is accepted.
+        """Return the largest number of rounds that may be offered: ten times the mean number of rounds until the first
+        acceptance, if rounds are accepted with the target probability.
         """
         return min(MOST_ROUNDS, math.ceil(10 / self.target))
 
 
 def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], aim: PlanGoal, *, anew: bool = False) -> Offer:
-    """Return the offer for one generation budget: the cheapest distribution of rounds, with the certified epsilon of the
-    release. The offer has no distribution if none finds a table often enough.
+    """Return the cheapest distribution of the number of rounds for one generation budget, with the certified epsilon of the
+    release. If no distribution finds a table often enough, the offer has none.
 
     Parameters
     ----------
@@ -660,8 +671,8 @@ def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], aim
 def first_offer(
     spec: ReleaseSpec, generation: Fraction, shortlist: Sequence[int], results: Sequence[AttemptResult], aim: PlanGoal
 ) -> Offer:
-    """Return the offer of a generation budget, from the attempts that chose the shortlist and the budget. A private fit counts
-    separately only if it has attempts of at least half of the configurations on the shortlist.
+    """Return the offer for a generation budget, estimated from the attempts that also chose the shortlist. A private fit
+    counts separately only if at least half of the configurations on the shortlist were tried with it.
     """
     return offer(spec, generation, _chances(results, shares_luck(spec), (len(shortlist) + 1) // 2), aim)
 
@@ -669,7 +680,8 @@ def first_offer(
 def propose(
     spec: ReleaseSpec, shortlist: Sequence[int], first: Mapping[Fraction, Offer], aim: PlanGoal, tried: RunAttempts
 ) -> Proposal | None:
-    """Return the advice on rounds and generation budget, or None if there is no shortlist or a round has a delta.
+    """Return the advice on the number of rounds and the generation budget, or None if there is no shortlist or the rounds
+    cost a delta.
 
     Parameters
     ----------
@@ -685,8 +697,8 @@ def propose(
     looks = Looks(planned=-(-attempts // _together(shortlist, shared)))
 
     def fresh(generation: Fraction, start: int, phase: str) -> list[AttemptResult]:
-        """Run new attempts until the interval is narrow enough, and return their results. If the time is used up before,
-        return an empty list.
+        """Run new attempts until the interval of the acceptance probability is narrow enough, and return their results. If
+        time runs out first, return an empty list.
         """
         pairs, results = fresh_attempts(shortlist, start, attempts), list[AttemptResult]()
         for figures in looks.after:
@@ -723,7 +735,7 @@ def propose(
 
 def fresh_attempts(shortlist: Sequence[int], first: int, attempts: int) -> list[tuple[int, int]]:
     """Return pairs (configuration, number) for at least `attempts` new attempts, numbered from `first`. Attempts with the
-    same number share a private fit. Each fit gets the next few configurations of the shortlist in turn.
+    same number share a private fit, and the configurations of the shortlist take turns.
     """
     together = min(PER_FIT, len(shortlist))
     return [
@@ -734,13 +746,13 @@ def fresh_attempts(shortlist: Sequence[int], first: int, attempts: int) -> list[
 
 
 def _together(shortlist: Sequence[int], shared: bool) -> int:
-    """Return the number of attempts with the same private fit, or 1 if rounds share no fit."""
+    """Return how many attempts use the same private fit, or 1 if the rounds of a release share no fit."""
     return min(PER_FIT, len(shortlist)) if shared else 1
 
 
 def _whole_passes(figures: int, shortlist: Sequence[int], shared: bool) -> int:
-    """Return the smallest number of attempts with at least `figures` independent results and equally many attempts of each
-    configuration.
+    """Return the smallest number of attempts that gives at least `figures` independent results and tries each configuration
+    equally often.
 
     The configurations need equally many attempts, because a release draws them uniformly. If rounds share a fit (`shared`),
     the attempts with one fit are one result.
@@ -751,13 +763,15 @@ def _whole_passes(figures: int, shortlist: Sequence[int], shared: bool) -> int:
 
 
 def _units(results: Sequence[AttemptResult], shared: bool) -> tuple[float, ...]:
-    """Return independent acceptance probabilities: one for each fit, or one for each attempt if rounds share no fit."""
+    """Return acceptance probabilities that are independent of each other: one for each private fit, or one for each attempt
+    if the rounds of a release share no fit.
+    """
     return _chances(results, shared=True) if shared else tuple(result.chance for result in results)
 
 
 def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, shared: bool) -> Judgement:
-    """Return the expected results of a release with this distribution of rounds, from attempts that had no influence on the
-    choice of the distribution.
+    """Return what to expect of a release with this distribution of the number of rounds. The estimate comes from new
+    attempts that had no influence on the choice of the distribution.
 
     Fits are independent of each other. Attempts are independent, too, if rounds share no fit. The intervals hold after each
     look (`attempts.Looks`). The probability of "nothing" for a fit is a convex function of the fit's acceptance probability.
@@ -780,7 +794,7 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, sh
 
 
 def _chances(results: Sequence[AttemptResult], shared: bool, least_per_fit: int = 1) -> tuple[float, ...]:
-    """Return the mean acceptance chance of the attempts of each private fit. If rounds share no fit, return the mean of all
-    attempts as the only entry.
+    """Return, for each private fit, the mean probability that an attempt with this fit is accepted. If rounds share no fit,
+    return the mean of all attempts as the only entry.
     """
     return tuple(chances_by_fit(results, least_per_fit if shared else sys.maxsize).tolist())

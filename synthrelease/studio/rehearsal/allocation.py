@@ -66,8 +66,8 @@ _WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredPart:
-    """One part of the budget: a table, a group of tables, or sums that share one noise vector. Each part is a term of a
-    setting, such as `2 a:b` in `tables`.
+    """One part of the budget for measurements: a table, a group of tables, or sums that share one noise vector. Each part
+    is a term of a setting, such as `2 a:b` (the table of a and b with weight 2) in `tables`.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class MeasuredPart:
 
 @dataclass(frozen=True, kw_only=True)
 class Allocation:
-    """A division of a total among measured parts and the joint test.
+    """A way to divide the epsilon of a release among its measured tables and sums and its joint test.
 
     Attributes
     ----------
@@ -107,11 +107,11 @@ class Allocation:
 
     @property
     def whole(self) -> Fraction:
-        """Return the sum of the weights of all tables and of all noise vectors of sums."""
+        """Return the sum of the weights of all measured tables and noise vectors of sums."""
         return sum((weight * part.number for part, weight in zip(self.parts, self.weights, strict=True)), Fraction(0))
 
     def moved(self, factors: Sequence[float], test: float) -> Allocation:
-        """Return the allocation with each weight, and the epsilon of the test, multiplied by a factor above 0."""
+        """Return another allocation, with each weight, and the epsilon of the joint test, multiplied by its factor."""
         weights = tuple(few_digits(weight * Fraction(factor)) for weight, factor in zip(self.weights, factors, strict=True))
         return replace(self, weights=weights, test=few_digits(self.test * Fraction(test)))
 
@@ -130,7 +130,7 @@ class Allocation:
 
 @dataclass(frozen=True, kw_only=True)
 class Divisible:
-    """A specification whose budget can be divided differently within a total.
+    """A specification whose total epsilon can be divided anew among measured tables, sums and the joint test.
 
     Attributes
     ----------
@@ -184,12 +184,16 @@ class Divisible:
 
     @property
     def gaussian(self) -> bool:
-        """Return whether the generation budget is a rho. The variance of the noise is then proportional to 1 / rho."""
+        """Return whether the generation budget is a rho (Gaussian noise, with a variance proportional to 1 / rho) rather
+        than an epsilon.
+        """
         return self.spec.space.generators[0].gaussian
 
     @property
     def power(self) -> int:
-        """Return the power p. The variance of the noise of a part is proportional to budget^-p."""
+        """Return the power p with which noise falls as the budget grows: the variance of a part's noise is proportional to
+        budget^-p.
+        """
         return 1 if self.gaussian else 2
 
     @property
@@ -198,7 +202,9 @@ class Divisible:
         return "rho" if self.gaussian else "epsilon"
 
     def generation(self, allocation: Allocation) -> Fraction:
-        """Return the part of the total that remains for the generation; 0 or less if nothing remains."""
+        """Return what remains of the total for the generation after the joint test and the other costs; 0 or less if
+        nothing remains.
+        """
         if allocation.test not in self.left:
             self.left[allocation.test] = self._rho_left(allocation) if self.gaussian else self._epsilon_left(allocation)
         return self.left[allocation.test]
@@ -208,8 +214,8 @@ class Divisible:
         return Fraction(math.floor((self.total - rest) * _FINEST), _FINEST)
 
     def _rho_left(self, allocation: Allocation) -> Fraction:
-        """Return the largest rho at which the plan costs at most the total. The plan may cost less than the sum of its
-        epsilons.
+        """Return the largest rho for the generation at which the whole release costs at most the total. The release may
+        cost less than the sum of the epsilons of its parts.
         """
         tested = self._tested(allocation)
         pure = [charge for charge in (*tested.plan.once, *tested.plan.per_round, *tested.plan.after) if charge.pure]
@@ -232,12 +238,16 @@ class Divisible:
         return Fraction(math.floor(low * 1000 * _FINEST), 1000 * _FINEST)
 
     def in_budgets(self, allocation: Allocation) -> Allocation:
-        """Return the allocation in which each weight is the budget of one table, or of one noise vector of sums."""
+        """Return the same allocation with budgets as weights: each weight is then the epsilon or rho of one table, or of
+        one noise vector of sums.
+        """
         share = self.generation(allocation) / allocation.whole
         return replace(allocation, weights=tuple(weight * share for weight in allocation.weights))
 
     def margin(self, allocation: Allocation) -> float:
-        """Return the slack that a candidate needs to pass the joint test."""
+        """Return the margin of the joint test: the slack (distance from failing) that a candidate needs in every criterion
+        to pass.
+        """
         test = self._tested(allocation).joint_test
         return 0.0 if test is None else test.margin
 
@@ -250,12 +260,12 @@ class Divisible:
         return self.generation(allocation) > 0
 
     def spec_with(self, allocation: Allocation) -> ReleaseSpec:
-        """Return the specification with this allocation, which must be possible (`possible`)."""
+        """Return the specification with its budget divided by this allocation, which must be possible (`possible`)."""
         return self._spec_of(allocation, self.generation(allocation))
 
     def spec_at(self, allocation: Allocation) -> ReleaseSpec:
-        """Return the specification in which each table, and each noise vector of sums, has its weight as its budget. The
-        cost of the release may then differ from the total.
+        """Return the specification in which the weight of each table, or noise vector of sums, is its budget. The release
+        may then cost more or less than the total.
         """
         fine = 1000 * _FINEST if self.gaussian else _FINEST
         return self._spec_of(allocation, Fraction(math.ceil(allocation.whole * fine), fine))
@@ -268,8 +278,8 @@ class Divisible:
         return replace(self._tested(allocation).with_budget(generation=generation), space=space)
 
     def written(self, allocation: Allocation, name: Field) -> str:
-        """Return the text of one setting with its weights, as thousandths of the budget, or an empty string if the setting is
-        not used.
+        """Return the text of one setting, such as `tables`, with each weight as thousandths of the generation budget. It is
+        empty if the setting is not used.
         """
         weighted = list(zip(allocation.parts, allocation.weights, strict=True))
         thousandths = self.generation(allocation) * 1000 / allocation.whole
@@ -280,7 +290,7 @@ class Divisible:
 
 
 def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart, Fraction]]:
-    """Yield every term of the settings with the weight of the term."""
+    """Yield the tables and sums that a generator is to measure, each with its weight, from its settings such as `tables`."""
     layout, design = spec.space.common.layout, spec.options.design
     asked = set[str]() if design is None else set(filter(None, (design.weight, design.groups)))
     for name in FIELDS:
@@ -299,7 +309,9 @@ def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart,
 
 
 def _settings_of(generator: MarginalsGenerator) -> tuple[object, ...]:
-    """Return what a generator measures: the kind of its noise, and its settings of tables and sums."""
+    """Return what a generator measures, as a tuple for comparing generators: the kind of its noise, and its settings of
+    tables and sums.
+    """
     return (type(generator), *(getattr(generator, name, None) for name in FIELDS))
 
 
@@ -322,7 +334,8 @@ _PRIOR_SHARE = 5
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Populations:
-    """Public tables in the role of the private table, with the public tables that generators start from.
+    """Public tables that take the place of the private table when an allocation is tried, and the public tables that
+    generators start from.
 
     Attributes
     ----------
@@ -339,12 +352,14 @@ class Populations:
 
     @property
     def divided(self) -> bool:
-        """Return whether the public file is divided into a public and a judged part."""
+        """Return whether the public file must be divided because generators start from it: a fifth for the generators, and
+        the rest in the place of the private table.
+        """
         return any(prior.same_as(self.public) for prior in self.priors.values())
 
     def of(self, index: int) -> tuple[Counts, dict[str, Counts]]:
-        """Return one population and the public tables of this population. Population 0 is the public file itself, with at most
-        `rows` rows.
+        """Return one population (a table in the place of the private table), and the public tables that generators start
+        from. Population 0 is the public file itself, with at most `rows` rows.
         """
         table, priors = self.public, dict(self.priors)
         if self.divided:
@@ -394,7 +409,7 @@ _TESTS = (0.7, 0.85, 1.0, 1.2, 1.4)  # Factors of the epsilon of the joint test 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OppositeTries:
-    """Two tries with the same random numbers and opposite changes of all budgets.
+    """A pair of rounds with the same random numbers, in which the budgets of all parts are changed in opposite directions.
 
     Attributes
     ----------
@@ -409,7 +424,8 @@ class OppositeTries:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SlopesOfParts:
-    """The slopes of criteria at an allocation: the effect of each part's noise on each criterion.
+    """How much the noise of each measured part (such as a table) worsens each criterion, estimated near one allocation of
+    the budget.
 
     Attributes
     ----------
@@ -423,8 +439,8 @@ class SlopesOfParts:
 
     @classmethod
     def of(cls, present: Sequence[OppositeTries], earlier: Sequence[OppositeTries], deviations: np.ndarray) -> Self | None:
-        """Return the slopes that are fitted to pairs of tries. The result is None if too few tries made a candidate, or if no
-        criterion has an aspect.
+        """Estimate from pairs of tries how much the noise of each part worsens each criterion. The result is None if too
+        few pairs made candidates, or if no criterion has a finite slack.
 
         Parameters
         ----------
@@ -452,8 +468,8 @@ class SlopesOfParts:
         return cls(slacks=middles.mean(axis=0), spreads=np.sqrt((within**2).sum(axis=0) / free), losses=np.array(losses))
 
     def deviations(self, noise: np.ndarray, test: float, margin: float) -> np.ndarray:
-        """Return the (J,) distances of the aspects from failing, in standard deviations, if the noise of the parts is
-        multiplied by the (I,) factors `noise`.
+        """Return how far each of the J aspects (`aspects_of`) is from failing, in standard deviations, if the noise of each
+        part is multiplied by its factor in `noise`. `test` is the epsilon of the joint test.
         """
         present, moved = self.losses.sum(axis=1), self.losses @ noise
         grown = np.divide(moved, present, out=np.ones_like(present), where=present > 0)
@@ -461,7 +477,7 @@ class SlopesOfParts:
         return np.asarray((self.slacks - (moved - present) - margin) / np.sqrt(variance))
 
     def step(self, divisible: Divisible, present: Allocation, radius: float) -> Allocation:
-        """Return the allocation of the same total for which criteria are least likely to fail.
+        """Return the allocation near the present one, at the same total, with which criteria are least likely to fail.
 
         Parameters
         ----------
@@ -499,7 +515,7 @@ class SlopesOfParts:
 
 @dataclass(frozen=True, kw_only=True)
 class Try:
-    """The result of one try: one round on one population.
+    """The result of one try of an allocation: one round of a release on one public population.
 
     Attributes
     ----------
@@ -520,7 +536,9 @@ class Try:
     reached: tuple[bool, ...]
 
     def chance(self, scale: float = 1.0) -> float:
-        """Return the probability that the candidate passes the joint test with its noise widened by this factor."""
+        """Return the probability that the candidate of this try passes the joint test if the noise of the test is
+        multiplied by `scale`.
+        """
         if not math.isfinite(self.excess):
             return float(self.excess > 0)
         return passing(0.0, self.excess, scale, Fraction(1))
@@ -528,7 +546,7 @@ class Try:
 
 @one_thread
 def run_tries(spec: ReleaseSpec, populations: Populations, seed: int, population: int, numbers: Sequence[int]) -> list[Try]:
-    """Return the results of rounds of a specification on one population. For public data only.
+    """Run some rounds of a release on one public population, and return their results. For public data only.
 
     The noise depends only on seed, population and number, and the draws of `SeededEntropy` are the same up to their scale. So
     two allocations of one specification differ only in the scale of the same noise, and a few tries show which allocation is
@@ -558,7 +576,8 @@ def run_tries(spec: ReleaseSpec, populations: Populations, seed: int, population
 
 
 def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: Sequence[float]) -> tuple[float, ...]:
-    """Return the slack of every criterion. For a criterion on ratios, return the slack of every bin instead.
+    """Return the slack of each criterion (its distance from failing, in sensitivities). A criterion on ratios gives the
+    slack of each bin instead.
 
     The slack of a criterion on ratios is the smallest slack of all bins. In a bin whose slack is not the smallest, small noise
     does not change the slack of the criterion, but large noise does. The slack of the bin falls in proportion to the noise of
@@ -577,8 +596,8 @@ def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: 
 
 
 def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
-    """Return the (n,) probabilities that a release with the random numbers of each try finds a table that meets every
-    threshold.
+    """Return, for each try, the probability that a release with the same random numbers finds a table that truly meets
+    every threshold, as an (n,) array.
 
     A search of several rounds is treated as repeated tests of one candidate, because the measurements are the same.
     """
@@ -588,8 +607,8 @@ def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
 
 
 def smoothed(tries: Sequence[Try], scale: float) -> np.ndarray:
-    """Return the (n,) probabilities that the tries pass the joint test if its noise is multiplied by `scale`. These
-    probabilities differ between allocations even if nearly all tries pass, or if none passes.
+    """Return the (n,) probabilities that the candidates of the tries pass the joint test if its noise is multiplied by
+    `scale`. They tell allocations apart even if nearly all tries pass, or none.
     """
     return np.array([attempt.chance(scale) for attempt in tries])
 
@@ -620,15 +639,17 @@ class Judged:
 
 
 def wide(tries: Sequence[Try]) -> float:
-    """Return the factor by which the noise of the joint test is multiplied when allocations are compared, so that a typical
-    try can pass and can fail.
+    """Return a factor for the noise of the joint test that makes a typical try neither sure to pass nor sure to fail, so
+    that allocations can be compared.
     """
     finite = [attempt.excess for attempt in tries if math.isfinite(attempt.excess)]
     return max(SMOOTH, abs(float(np.median(finite))) / 2) if finite else SMOOTH
 
 
 def judged(spec: ReleaseSpec, tries: Sequence[Try]) -> Judged:
-    """Return the result of an allocation in tries that had no influence on the choice of this allocation."""
+    """Return how often a release with this allocation succeeds, in tries that had no influence on the choice of the
+    allocation.
+    """
     values = success(spec, tries).tolist()
     low, high = bounded_mean(values)
     below = 1 - np.mean([attempt.reached for attempt in tries], axis=0)
@@ -654,7 +675,7 @@ _LEAST_STEP = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class AllocationOutcome:
-    """The result of a search.
+    """The result of a search for an allocation: the chosen allocation, and how it and the first allocation did in new tries.
 
     Attributes
     ----------
@@ -675,7 +696,7 @@ class AllocationOutcome:
 
 
 class Search:
-    """A search for an allocation in three parts. The search improves the allocation in steps, chooses an allocation on new
+    """A search for the best way to divide the budget. It improves the allocation in steps, chooses the best step on new
     noise, and judges the choice on further noise and populations.
     """
 
@@ -715,7 +736,7 @@ class Search:
         )
 
     def _climbed(self, first: Allocation) -> list[Allocation]:
-        """Return the allocations of the search in order, beginning with the first allocation."""
+        """Improve an allocation step by step. Return all allocations on the way, beginning with the given one."""
         path, size, earlier = [first], 1.0, list[OppositeTries]()
         if first.too_many:
             return path
@@ -741,13 +762,13 @@ class Search:
         return path
 
     def _noise_of(self, allocation: Allocation) -> np.ndarray:
-        """Return (I,) numbers that are proportional to the standard deviations of the noise of the parts."""
+        """Return (I,) numbers proportional to the noise (standard deviation) of each measured part under this allocation."""
         budgets = np.array([float(weight) for weight in self._divisible.in_budgets(allocation).weights])
         return np.asarray(budgets ** (-self._divisible.power / 2))
 
     def _pairs(self, allocation: Allocation, phase: str) -> list[OppositeTries]:
-        """Return pairs of tries. In the first try of a pair, all budgets are changed at random. The second try has the opposite
-        changes and the same noise.
+        """Run pairs of tries around an allocation. The first try of a pair changes all budgets at random. The second makes
+        the opposite changes with the same noise.
         """
         budgets, noise = self._divisible.in_budgets(allocation), self._noise_of(allocation)
         coins = SeededEntropy(self._seed, 6, self._next_number).generator()
@@ -772,9 +793,9 @@ class Search:
         ]
 
     def _best(self, path: Sequence[Allocation]) -> Allocation:
-        """Return the best allocation of the search on new noise. All allocations are compared, then the better half, and so on.
-        The comparison adds the share of successes and the smoothed probability of passing. The share of successes alone would
-        depend on a few unlucky tries.
+        """Return the allocation that does best on new noise. All are compared, then the better half with more tries, and so
+        on. The score adds to the share of successes a smoothed probability of passing, because a few unlucky tries decide
+        the first alone.
         """
         candidates, per_population = list(path), 2 * _PER_POPULATION
         while len(candidates) > 1:
@@ -794,7 +815,7 @@ class Search:
     def _compared(
         self, allocations: Sequence[Allocation], populations: Sequence[int], per_population: int, phase: str
     ) -> list[list[Try]]:
-        """Return tries of every allocation with the same new noise, in the same order."""
+        """Try each allocation on the same populations with the same new noise. Return the tries of each, in the same order."""
         numbers = range(self._next_number, self._next_number + per_population)
         self._next_number += per_population
         specs = [self._divisible.spec_with(allocation) for allocation in allocations]
@@ -802,7 +823,7 @@ class Search:
         return self._run_tries(tasks, phase)
 
     def _run_tries(self, tasks: Sequence[_Asked], phase: str) -> list[list[Try]]:
-        """Run the tasks, and return the tries of every specification, ordered by population and number."""
+        """Run the requested tries, and return them for each specification, ordered by population and number."""
         total, done = sum(len(numbers) for _, _, _, numbers in tasks), 0
         self._progress(phase, done, total)
         tries: dict[int, list[Try]] = {index: [] for index, _, _, _ in tasks}
@@ -833,9 +854,9 @@ def _placed(
 def choose_allocation(
     spec: ReleaseSpec, request: AllocationRequest, *, progress: Progress = lambda phase, done, total: None
 ) -> AllocationOutcome:
-    """Choose how a total is allocated to measured tables, sums and the joint test. This function reads no private data and
-    spends nothing. The data of the request are a **public** file with the layout of the private file. After the minutes of the
-    request, no further step starts. The choice is judged afterwards.
+    """Choose how the epsilon of a release is divided among measured tables, sums and the joint test, by tries on a
+    **public** file with the layout of the private file. This reads no private data and spends nothing. After the requested
+    minutes no further step starts, but the choice is still judged.
 
     Raises
     ------
@@ -865,13 +886,13 @@ def choose_allocation(
 
 
 def _least_total(divisible: Divisible) -> str:
-    """Return in words what all parts of the release cost except the generation, which gets no budget."""
+    """Return in words what a release costs besides its generation, that is, the total with nothing left for the generation."""
     cost = f"{float(divisible.total - divisible.generation(divisible.start)):g}"
     return "as much" if divisible.gaussian else cost
 
 
 def _above_zero(option: str, text: str | None) -> Fraction | None:
-    """Return the number in the text of an option, or None if there is no text. Raises InputError for any other text."""
+    """Return the number above 0 in the text of an option, or None if there is no text. Raises InputError for any other text."""
     if text is None:
         return None
     with suppress(ValueError, ZeroDivisionError):
@@ -923,7 +944,7 @@ def _share(outcome: Judged) -> str:
 
 
 def allocation_lines(outcome: AllocationOutcome) -> str:
-    """Return the settings of the proposed allocation, ready for the specification."""
+    """Return the proposed allocation as settings to paste into the configuration."""
     texts = {name: outcome.divisible.written(outcome.chosen, name) for name in FIELDS}
     settings = "\n".join(f'{name} = """\n{text}"""' for name, text in texts.items() if text)
     generator = outcome.divisible.spec.space.generators[0]

@@ -49,8 +49,8 @@ _ENOUGH = 5  # Least number of synthetic rows with the known values of a person 
 
 @dataclass(frozen=True, kw_only=True)
 class Twins:
-    """Two public tables that differ in one row. The first table has the rarest row, and the second table has one of the most
-    frequent rows in its place.
+    """Two public tables that differ in one row. The first table has the row that is easiest to detect (the rarest), and the
+    second has one of the most frequent rows in its place.
 
     Attributes
     ----------
@@ -63,14 +63,14 @@ class Twins:
     _counted: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = field(default_factory=dict, repr=False)
 
     def on(self, transformation: Transformation) -> Twins:
-        """Return the twin tables on the bins of a transformation."""
+        """Return the same twin tables with their bins merged into the bins of a transformation."""
         maps = transformation.maps
         tables = [table.merge(transformation.layout, maps) for table in self.tables]
         rows = [np.array([into[bin_] for into, bin_ in zip(maps, row, strict=True)]) for row in self.rows]
         return Twins(tables=(tables[0], tables[1]), rows=(rows[0], rows[1]))
 
     def count(self, columns: tuple[int, ...], cell: tuple[int, ...], apart: Sequence[tuple[int, int]]) -> int:
-        """Return the number of rows of the first table in one cell of a sub-table.
+        """Return the number of rows of the first table in one cell of the table of some columns.
 
         Parameters
         ----------
@@ -85,8 +85,8 @@ class Twins:
 
     @classmethod
     def of(cls, public: Counts) -> Twins:
-        """Make twins of a table with at least two different rows. The first twin has the row with the rarest values, which is
-        the easiest to detect.
+        """Make two tables from a public table with at least two different rows: the table itself, and the table in which
+        its rarest row is replaced by one of its most frequent rows.
         """
         if len(public) < 2:
             raise ValueError("expected a table with at least two different rows")
@@ -106,7 +106,8 @@ class Twins:
 
 @dataclass(frozen=True, kw_only=True)
 class FitEvidence:
-    """The evidence of one fit for an intruder who knows both twins and guesses which twin was used.
+    """What one fit of a generator tells an intruder who knows both twin tables and guesses to which of them the generator
+    was fitted.
 
     Attributes
     ----------
@@ -126,8 +127,8 @@ class FitEvidence:
 
 
 def contradicts(attack: MembershipTable) -> bool:
-    """Return whether the guesses of an attack are right so often that they contradict the claim. For a true claim, the
-    result is True with probability at most `SURE`.
+    """Return whether an attack guesses right more often than the privacy guarantee allows, beyond what chance explains. For
+    a true guarantee, the result is True with probability at most `SURE`.
     """
     allowed = min(attack.allowed_by_epsilon, 1.0 if attack.allowed_by_noise is None else attack.allowed_by_noise)
     return clopper_pearson(attack.right, attack.guesses, 1 - 2 * SURE).low > allowed
@@ -161,7 +162,8 @@ def known_columns(counts: Counts, quasi_identifiers: Sequence[str]) -> tuple[str
 def attack_results(
     spec: ReleaseSpec, known: Sequence[str], fits: Sequence[FitEvidence], guesses: Sequence[Mapping[str, Sequence[int]]]
 ) -> AttacksTable:
-    """Return the results of the attacks on one configuration, in the form of shortlist.toml, rehearsal.json and release.json.
+    """Return the results of the attacks on one configuration, such as how often an intruder recognises the file that was
+    used, in the form of shortlist.toml, rehearsal.json and release.json.
 
     Parameters
     ----------
@@ -189,7 +191,8 @@ def attack_results(
 
 @one_thread
 def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[FitEvidence]:
-    """Fit one configuration to each twin. Return the evidence of the two fits, or an empty list if a fit fails.
+    """Fit one configuration to each of two tables that differ in one row. Return what each fit tells an intruder who
+    guesses the table, or an empty list if a fit fails.
 
     Parameters
     ----------
@@ -222,7 +225,8 @@ def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[
 
 
 def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Generator) -> tuple[float, float]:
-    """Return the log likelihood ratio of noisy tables, and how often the sign of this ratio is right under the claimed noise.
+    """Return the logarithm of the likelihood ratio of noisy tables (the first twin table was used, or the second), and the
+    probability that its sign is right if the noise is as claimed.
 
     Parameters
     ----------
@@ -256,7 +260,7 @@ def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Gener
 
 
 def _draw(marginal: NoisyMarginal, generator: np.random.Generator) -> np.ndarray:
-    """Draw (2, n) numbers from the claimed distribution of the noise of one cell."""
+    """Draw (2, n) random errors of one cell from the noise distribution that a noisy table claims."""
     scale, shape = marginal.noise.scale, (2, _IMAGINED)
     if isinstance(marginal.noise, DiscreteLaplace):  # the difference of two geometric numbers
         stop = -math.expm1(-1 / scale)
@@ -265,7 +269,7 @@ def _draw(marginal: NoisyMarginal, generator: np.random.Generator) -> np.ndarray
 
 
 def _log_law(noise: CountNoise, at: float | np.ndarray) -> np.ndarray:
-    """Return the logarithm of the probability of this noise, up to a constant."""
+    """Return the log probability that a cell's noise has the value `at`, up to a constant."""
     from scipy.special import log_ndtr
 
     if isinstance(noise, DiscreteLaplace):
@@ -276,8 +280,8 @@ def _log_law(noise: CountNoise, at: float | np.ndarray) -> np.ndarray:
 
 
 def _agreement(rows: Counts, row: np.ndarray, other_row: np.ndarray) -> np.ndarray:
-    """Return (n_sets,) differences, one for each column and pair of columns in which two given rows differ. A difference is the
-    number of rows that agree with the first row, minus the number that agree with the second row.
+    """Return how much more synthetic rows agree with the first of two given rows than with the second. The (n_sets,)
+    differences of two numbers of rows are for each column, and each pair of columns, in which the given rows differ.
     """
     same = [(rows.bins[column] == row[column], rows.bins[column] == other_row[column]) for column in range(len(row))]
     columns = [column for column in range(len(row)) if row[column] != other_row[column]]
@@ -318,8 +322,8 @@ def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[Memb
 
 
 def _discriminant(evidence: Sequence[FitEvidence]) -> Callable[[np.ndarray], int]:
-    """Return a function that guesses the twin, 0 or 1, from the entry `rows` of a fit. The function is learned from these
-    fits: the weight of a set of columns is the difference between its means for the two twins, divided by its variance.
+    """Return a function that guesses from synthetic rows which of two twin tables was used, 0 or 1. It learns from these
+    fits: sets of columns count more if their agreement (the entry `rows` of a fit) differs clearly between the twins.
     """
     groups = [np.array([fit.rows for fit in evidence if fit.twin == twin]) for twin in (0, 1)]
     if not all(len(group) for group in groups):
@@ -337,7 +341,8 @@ def _discriminant(evidence: Sequence[FitEvidence]) -> Callable[[np.ndarray], int
 
 @one_thread
 def guess_persons(trials: Trials, index: int, known: Sequence[str], number: int) -> dict[str, list[int]]:
-    """Release one random half of the file, and guess values and rows of both halves.
+    """Release one random half of the public file, let an intruder guess values and rows of both halves, and count the right
+    guesses.
 
     Returns
     -------
@@ -374,7 +379,7 @@ def guess_persons(trials: Trials, index: int, known: Sequence[str], number: int)
 
 
 def _person_attacks(guesses: Sequence[Mapping[str, Sequence[int]]]) -> tuple[PersonTable, ...]:
-    """Return the results of the guesses about all halves, for each guessed column.
+    """Return how often values were guessed right for each column, in the halves that were released and in the unused halves.
 
     If guesses are right equally often for used and unused rows, they only show what statistics reveal about everybody. The
     difference shows what the used rows themselves reveal. The 95% interval of the difference is normal and unpooled.
@@ -399,8 +404,8 @@ def _person_attacks(guesses: Sequence[Mapping[str, Sequence[int]]]) -> tuple[Per
 
 
 def _guessed(rows: Counts, half: Counts, known: Sequence[int], target: int) -> tuple[int, int]:
-    """Return two numbers of correct guesses for a column. The first counts the guesses of an intruder from synthetic rows, the
-    second the constant guess of the most frequent value.
+    """Return how many values of a column are guessed right: by an intruder with synthetic rows who knows other columns, and
+    by always guessing the most frequent value.
 
     The guess is the most frequent value among the rows that agree in all known columns. If fewer than `_ENOUGH` rows agree, the
     intruder ignores the known column with the least information about the value, and so on.

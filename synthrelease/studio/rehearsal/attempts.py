@@ -40,7 +40,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptResult:
-    """One attempt on public data.
+    """The result of one attempt on public data: one round of a release, which makes a candidate table and judges it.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class AttemptResult:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Trials:
-    """A specification with the public rows on which the specification is tried.
+    """A release specification, and the public rows on which it is tried.
 
     Attributes
     ----------
@@ -86,12 +86,14 @@ class Trials:
 
     @property
     def rows(self) -> PrivateCounts:
-        """The public rows in the type that a release uses for private rows. No privacy cost is charged."""
+        """The public rows in the type that a release uses for private rows, so that the same code runs on them. No privacy
+        cost is charged.
+        """
         return PrivateCounts(self.counts, Meter(()))
 
     def candidate(self, configuration: int | Configuration, entropy: SystemEntropy) -> Candidate:
-        """Return one candidate of a configuration, given by its index or itself, at the planned budget. Raises
-        RejectedRound if the attempt gives no candidate.
+        """Generate one candidate table with a configuration (or its index) at the planned budget. Raises RejectedRound if
+        the attempt gives no candidate.
         """
         chosen = self.spec.space[configuration] if isinstance(configuration, int) else configuration
         table = self.rows.with_plan(self.spec.plan.once).rehearsed(entropy)
@@ -100,7 +102,7 @@ class Trials:
 
 @one_thread
 def run_attempts(trials: Trials, attempts: Sequence[tuple[int, int]], generation: Fraction) -> list[AttemptResult]:
-    """Run attempts with this generation budget, and return their results in the given order.
+    """Run rounds of a release on public rows with this generation budget, and return their results in the given order.
 
     The noise of an attempt depends only on the seed, the generation budget, the configuration and the number of the
     attempt. So results do not depend on where and when attempts are run.
@@ -126,7 +128,9 @@ def run_attempts(trials: Trials, attempts: Sequence[tuple[int, int]], generation
 def attempts_on_public(
     spec: ReleaseSpec, public: Counts, seed: int, attempts: Sequence[tuple[int, int]]
 ) -> list[AttemptResult]:
-    """Run attempts, given as pairs (configuration, number), at the planned budget on a public table. Return their results."""
+    """Run rounds of a release on a public table with the planned budget, and return their results. Each is given by the
+    pair (configuration, number).
+    """
     return run_attempts(Trials(spec=spec, counts=public, seed=seed), attempts, spec.generation_budget)
 
 
@@ -169,7 +173,8 @@ def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number:
 def exact_scores(
     spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared
 ) -> tuple[list[Score], list[float]]:
-    """Return, for each criterion, its value before noise and its slack. The list of slacks is empty without a joint test.
+    """Return the exact value of each criterion for a candidate, and the slack of each criterion (its distance from
+    failing). The list of slacks is empty without a joint test.
 
     The slack of a criterion is the distance of the private table from failing it, in units of the sensitivity: positive if
     the criterion passes, negative if it fails. The slack is infinite if noise cannot change the result.
@@ -234,7 +239,7 @@ def chance(criteria: Iterable[Criterion], figures: Sequence[float | None], sensi
 
 
 def passing(figure: float | None, threshold: float, sensitivity: float | None, epsilon: Fraction) -> float:
-    """Return the probability that a criterion value passes: Pr[value + noise <= threshold].
+    """Return the probability that noise leaves a criterion value at or below its threshold: Pr[value + noise <= threshold].
 
     The noise is Laplace noise of scale sensitivity / epsilon. If `sensitivity` is None, there is no noise, and the result
     is 0 or 1. If there is no value, the result is 0.
@@ -249,7 +254,8 @@ def passing(figure: float | None, threshold: float, sensitivity: float | None, e
 
 @dataclass(frozen=True, kw_only=True)
 class BinnedColumns:
-    """The columns of a release from one configuration, with their bins and labels. They are needed to read questions.
+    """The columns of a table that a configuration releases, with their bins and labels. With them, the text of a question
+    can be read.
 
     Attributes
     ----------
@@ -265,7 +271,7 @@ class BinnedColumns:
 
     @classmethod
     def of(cls, configuration: Configuration) -> BinnedColumns:
-        """Return the columns in the bins of a configuration, without a sampling design."""
+        """Return the columns that a configuration releases, in its bins, without a sampling design."""
         transformation = configuration.transformation
         columns = tuple(map(PublishedColumn.of, transformation.schema.columns, transformation.binnings))
         return cls(schema=columns, linked=transformation.schema.linked)
@@ -311,8 +317,8 @@ def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> ShareEs
 
 
 def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """Return a confidence interval for the mean of the expectations of independent values in [0, 1]. Its confidence is at
-    least `level`. Without values, the interval is [0, 1].
+    """Return a confidence interval for the mean of the expectations of independent values in [0, 1]. The confidence is at
+    least `level`, whatever the distributions of the values. Without values, the interval is [0, 1].
 
     Let m be the mean of n such values, M the mean of their expectations, and kl the Kullback-Leibler divergence of two
     coins. Then Pr[m <= x] <= exp(-n kl(x, M)) for x <= M, and Pr[m >= x] has the same bound for x >= M (Hoeffding 1963,
@@ -328,7 +334,8 @@ def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, f
 
 
 def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """Return an interval like `bounded_mean`, which is much narrower if the values hardly differ, and wider for values 0 or 1.
+    """Return a confidence interval for the mean of independent values in [0, 1], like `bounded_mean`. It is much narrower
+    if the values hardly differ, and wider for values that are 0 or 1.
 
     A capital of 1 is bet on the values x_t, with a share b of the capital on each value, as if the mean of the expectations M_t
     were m. The capital becomes W_b = prod_t (1 - b + b x_t / m). If m is this mean, E[W_b] = prod_t (1 - b + b M_t / m) is at
@@ -348,8 +355,8 @@ def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, fl
 
 @lru_cache(maxsize=4096)  # a race looks at the same figures in every stage
 def _lower_by_bets(times: tuple[tuple[float, int], ...], winnings: float) -> float:
-    """Return the lower end of the interval of `narrow_mean`, rounded down: the smallest mean m at which the capital stays
-    below `winnings`.
+    """Return the lower end of the interval of `narrow_mean`, rounded down: the smallest mean m at which a gambler who bets
+    against m wins less than `winnings`.
 
     Parameters
     ----------
@@ -374,7 +381,7 @@ def _log(value: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Looks:
-    """Intervals for a mean after a quarter, a half and all of the planned values.
+    """Confidence intervals for a mean, after a quarter, a half and all of the planned values, that all hold together.
 
     Sampling may stop at the first interval that is narrow enough. The probability that any of the intervals misses the mean is
     at most 1 - level (Boole), so the stated interval holds with this confidence.
@@ -390,11 +397,11 @@ class Looks:
 
     @property
     def after(self) -> tuple[int, ...]:
-        """The numbers of values after which a new interval is computed."""
+        """The numbers of values after which an interval is computed: a quarter, a half and all of the planned number."""
         return tuple(sorted({-(-self.planned // 4), -(-self.planned // 2), self.planned}))
 
     def mean(self, values: Sequence[float]) -> tuple[float, float]:
-        """Return the interval after the values so far."""
+        """Return the confidence interval for the mean, from the values so far."""
         miss = 1 - self.level
         if len(values) >= self.planned:
             return bounded_mean(values, 1 - (1 - _EARLY) * miss)
@@ -402,8 +409,8 @@ class Looks:
 
 
 def _further(mean: float, divergence: float) -> float:
-    """Return the upper end of the interval of `bounded_mean`, rounded up: the largest M >= mean with kl(mean, M) <=
-    divergence.
+    """Return the upper end of the confidence interval of `bounded_mean`, rounded up: the largest mean M whose
+    Kullback-Leibler divergence from the observed mean is at most `divergence`.
     """
     low, high = mean, 1.0
     for _ in range(60):
@@ -413,7 +420,7 @@ def _further(mean: float, divergence: float) -> float:
 
 
 def _divergence(first: float, second: float) -> float:
-    """Return the Kullback-Leibler divergence kl of two coins, given by their probabilities, where 0 log 0 is 0."""
+    """Return the Kullback-Leibler divergence of two coins with these probabilities, where 0 log 0 is 0."""
     from scipy.special import rel_entr
 
     return float(rel_entr(first, second) + rel_entr(1 - first, 1 - second))
@@ -428,7 +435,8 @@ def _divergence(first: float, second: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublicTable:
-    """A public table over the bins of one transformation.
+    """A public table with the bins of one transformation, and the reason why it is public. Only from such tables are exact
+    statistics computed.
 
     Attributes
     ----------
@@ -453,7 +461,7 @@ class PublicTable:
         self._check(self.counts, "the public table")
 
     def check_copies(self, copies: Sequence[Counts]) -> None:
-        """Check synthetic copies of this table.
+        """Check that synthetic copies are not empty and have the same bins as this table.
 
         Raises
         ------
@@ -466,7 +474,7 @@ class PublicTable:
             self._check(copy, f"synthetic copy {position}")
 
     def _check(self, counts: object, role: str) -> None:
-        """Check one table of counts. `role` names the table in messages.
+        """Check that one table of counts is public, has rows and has the bins of this table. `role` names it in messages.
 
         Raises
         ------
@@ -561,7 +569,9 @@ _DEVIATIONS = 3.0
 
 
 class Standing(Enum):
-    """The state of a configuration in the race."""
+    """The state of a configuration in the race for the shortlist: it still runs, or has left the race for one of three
+    reasons.
+    """
 
     RUNNING = "running"
     DROPPED = "dropped"
@@ -571,7 +581,7 @@ class Standing(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class RaceGoal:
-    """The rules of a race: which configurations it drops, and when it stops.
+    """The rules of a race of configurations for the shortlist: which configurations are dropped, and when the race stops.
 
     Attributes
     ----------
@@ -589,7 +599,8 @@ class RaceGoal:
 
 @dataclass(frozen=True, kw_only=True)
 class Race:
-    """The state of a race, computed from the results so far.
+    """The state of a race, in which configurations with few accepted attempts are dropped and the others get more attempts.
+    The state is computed from the results so far.
 
     Attributes
     ----------
@@ -610,7 +621,7 @@ class Race:
 
     @classmethod
     def of(cls, results: Sequence[Mapping[int, AttemptResult]], thresholds: Sequence[float], goal: RaceGoal) -> Race:
-        """Return the state of the race after the results so far.
+        """Decide from the results so far which configurations are dropped or settled, and which attempts are run next.
 
         Parameters
         ----------
@@ -679,8 +690,8 @@ def _narrow(estimate: ShareEstimate, attempts: Sequence[AttemptResult], goal: Ra
 
 
 def _outrun(seen: Mapping[int, Sequence[AttemptResult]], standings: Sequence[Standing], size: int) -> list[int]:
-    """Return the running configurations that are not among the best `size`, by the mean acceptance chance of their
-    candidates.
+    """Return the configurations that leave the race because at least `size` others do better, by the mean acceptance
+    probability of their candidates.
     """
     running = [c for c in seen if standings[c] is Standing.RUNNING]
     means = {c: _mean_chance(seen[c]) for c in running}
@@ -688,7 +699,7 @@ def _outrun(seen: Mapping[int, Sequence[AttemptResult]], standings: Sequence[Sta
 
 
 def pooled_scatter(groups: Sequence[Sequence[AttemptResult]]) -> np.ndarray:
-    """Return how much criterion values vary between attempts of the same configuration.
+    """Return, for each criterion, how much its values vary between attempts of the same configuration.
 
     Parameters
     ----------
@@ -713,8 +724,8 @@ def pooled_scatter(groups: Sequence[Sequence[AttemptResult]]) -> np.ndarray:
 
 
 def upper_bound(attempts: Sequence[AttemptResult], thresholds: Sequence[float], scatter: np.ndarray) -> float:
-    """Return an upper bound of the acceptance probability of a configuration, from the criterion values of its attempts. If
-    the values give no bound, return 1.
+    """Return an upper bound for the probability that a configuration is accepted, from the criterion values of its
+    attempts. If the values give no bound, return 1.
 
     For each criterion, the logarithm of the value is assumed to be normal with the pooled standard deviation s
     (`pooled_scatter`). Its mean is assumed to be at least the average of the k observed values minus 3 s / sqrt(k). The
@@ -732,8 +743,8 @@ def upper_bound(attempts: Sequence[AttemptResult], thresholds: Sequence[float], 
 
 
 def _logs(attempts: Sequence[AttemptResult]) -> np.ndarray:
-    """Return the (n_attempts, n_criteria) logarithms of the criterion values. NaN if there is no value, or if the value is
-    not above 0.
+    """Return the logarithms of the criterion values, of shape (n_attempts, n_criteria). NaN if there is no value, or if the
+    value is not above 0.
     """
     figures = np.array([[math.nan if value is None else value for value in result.figures] for result in attempts])
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -38,8 +38,8 @@ def relative_figures(names: Sequence[str], ratios: Sequence[Sequence[float]]) ->
 def _intervals(
     title: str, labels: Sequence[str], bands: Sequence[Sequence[float]], end: float, axis: str, limit: float, limit_name: str
 ) -> Markup:
-    """Return a chart with one line for each label, the first label on top. A line shows an interval with a dot. A vertical
-    line marks the limit.
+    """Return a chart with one horizontal interval and dot for each label, the first label on top. A vertical line marks the
+    limit with which the intervals are compared.
 
     Parameters
     ----------

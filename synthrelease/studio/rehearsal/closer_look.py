@@ -55,7 +55,7 @@ from synthrelease.studio.rehearsal.dependence import (
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion:
-    """The answers to one intended question.
+    """The answers to one intended question, from the public file and from candidates (synthetic tables).
 
     Attributes
     ----------
@@ -76,8 +76,8 @@ class Conclusion:
 def conclusions(
     asked: Sequence[QuestionTable], configuration: Configuration, original: Counts, candidates: Sequence[Counts]
 ) -> tuple[Conclusion, ...]:
-    """Return the answers to each question from the public file and from the candidates. All answers use the bins of the
-    configuration.
+    """Answer each intended question from the public file and from the candidates (synthetic tables). All answers use the
+    bins of the configuration.
     """
     columns = BinnedColumns.of(configuration)
     return tuple(_concluded(intended, columns, original, candidates) for intended in asked)
@@ -133,8 +133,8 @@ def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[
 
 
 def _answer(kind: str, column: str, part: Part, columns: BinnedColumns, table: Counts, n_rows: int) -> float | None:
-    """Return the answer from one table to one part of a question, or None if the table has no row for the question. Numbers
-    of rows are scaled to a table of `n_rows` rows.
+    """Return the kind of a question ("rows", "share" or "mean"), the column whose mean is asked (or an empty string), and
+    the conditions that define the rows, in one part or, for a difference, two.
     """
     met, among = part
     names = met.columns.union(*(condition.columns for condition in among), {column} if column else ())
@@ -155,7 +155,8 @@ def _answer(kind: str, column: str, part: Part, columns: BinnedColumns, table: C
 
 
 class PublicJudge:
-    """Computes criterion values of synthetic tables in comparison with one public original, in the bins of one configuration.
+    """Answer one part of a question from one table, or return None if no row of the table meets the conditions. Numbers of
+    rows are scaled to a table of `n_rows` rows.
 
     Parameters
     ----------
@@ -173,8 +174,8 @@ class PublicJudge:
         self.charges = charges
 
     def figures(self, released: Counts) -> tuple[float, ...]:
-        """Return, for each criterion, its value without noise, or NaN if there is no value. If shared measurements answer the
-        criterion, the result is the bound that these measurements give.
+        """Return the exact value of each criterion for a synthetic table, or NaN if there is no value. For a criterion that
+        shared measurements answer, return the bound that they give.
 
         Parameters
         ----------
@@ -183,8 +184,8 @@ class PublicJudge:
         return tuple(value for value, _ in self._judged(released, name=False))
 
     def named(self, released: Counts) -> tuple[tuple[float, Offender | None], ...]:
-        """Return, for each criterion, its value without noise and the place of the largest error (None if there is no such
-        place).
+        """Return, for each criterion, its exact value for a synthetic table, and where its largest error is (None if there
+        is no such place).
         """
         return tuple(self._judged(released, name=True))
 
@@ -201,7 +202,7 @@ class PublicJudge:
 
 
 def merged(table: Counts, configuration: Configuration) -> Counts:
-    """Return a table in the bins of a configuration, from a table over atomic cells."""
+    """Return a table with its finest bins merged into the bins of a configuration."""
     transformation = configuration.transformation
     return table.merge(transformation.layout, transformation.maps)
 
@@ -217,7 +218,8 @@ SMALLEST_BIN = 0.005
 
 @dataclass(frozen=True, kw_only=True)
 class UnguardedPair:
-    """A pair of columns that no criterion tests, with what the candidates preserve of its association.
+    """A pair of associated columns that no criterion tests, and how much of its association the candidates (synthetic
+    tables) preserve.
 
     Attributes
     ----------
@@ -244,15 +246,15 @@ class UnguardedPair:
 
     @property
     def lost(self) -> bool:
-        """Return whether the association is strong, and the candidates preserve less than half of this association."""
+        """Return whether the candidates lost the association: it is strong, and they preserve less than half of it."""
         return self.strong and self.candidates_v is not None and self.candidates_v < self.cramers_v / 2
 
 
 def unguarded_pairs(
     configuration: Configuration, criteria: Sequence[Criterion], original: Counts, candidates: Sequence[Counts]
 ) -> tuple[UnguardedPair, ...]:
-    """Return at most `MOST_TOLD` associated pairs that no criterion tests and no generator is sure to measure, the strongest
-    first.
+    """Return the pairs of associated columns that no criterion tests and no generator is sure to measure, the strongest
+    first and at most `MOST_TOLD`.
 
     Parameters
     ----------
@@ -274,15 +276,15 @@ def unguarded_pairs(
 
 
 def worth_a_line(pairs: Sequence[UnguardedPair]) -> tuple[UnguardedPair, ...]:
-    """Return the `MOST_PAIRS` strongest pairs, followed by at most `MOST_PAIRS` other pairs that the candidates lost. Within
-    each of the two groups, the strongest pairs come first.
+    """Return the pairs that deserve a line in the report: the `MOST_PAIRS` strongest, then at most `MOST_PAIRS` others
+    whose association the candidates lost. Both groups begin with the strongest pairs.
     """
     return (*pairs[:MOST_PAIRS], *[pair for pair in pairs[MOST_PAIRS:] if pair.lost][:MOST_PAIRS])
 
 
 def _with_example(pair: Pair, configuration: Configuration, original: Counts, candidates: Sequence[Counts]) -> UnguardedPair:
-    """Return the pair with an example: the cell in which the association is clearest. The condition is the rarer bin of this
-    cell.
+    """Return the pair with an example of its association: the share of an outcome among the rows that meet a condition. The
+    two bins are those in whose cell the association is clearest, the rarer one as the condition.
     """
     names = pair.columns
     table = _valued(original, configuration, names)
@@ -306,22 +308,22 @@ def _with_example(pair: Pair, configuration: Configuration, original: Counts, ca
 
 
 def with_gaps(configuration: Configuration) -> list[str]:
-    """Return the columns with a bin of missing values. Associations are measured without this bin, because values that are
-    missing together follow from the questionnaire.
+    """Return the columns with a bin of missing values. Associations are measured without this bin, because questionnaires
+    often leave several values out together.
     """
     binnings = zip(configuration.transformation.layout.columns, configuration.transformation.binnings, strict=True)
     return [name for name, binning in binnings if binning.present < len(binning)]
 
 
 def _valued(table: Counts, configuration: Configuration, names: Sequence[str]) -> np.ndarray:
-    """Return the table of two columns, over the rows with a value in both columns."""
+    """Return the joint counts of two columns, over the rows with a value in both."""
     gaps = with_gaps(configuration)
     return valued(table.marginal([table.layout.index(name) for name in names]), names[0] in gaps, names[1] in gaps)
 
 
 def _telling_cell(table: np.ndarray) -> tuple[int, int]:
-    """Return the row and the column of the cell with the largest Pearson residual, among bins that are frequent enough
-    (`SMALLEST_BIN`).
+    """Return the place of the cell that shows an association best: the largest Pearson residual among bins that are
+    frequent enough (`SMALLEST_BIN`).
     """
     shares = table / table.sum()
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
@@ -337,7 +339,7 @@ def _telling_cell(table: np.ndarray) -> tuple[int, int]:
 
 
 def replaced(before: Counts, after: Counts) -> int:
-    """Return the number of rows of a table that a projection replaced by copies of other rows."""
+    """Return how many rows of a table a projection (such as the removal of rare rows) replaced by copies of other rows."""
     positions = after.find(list(before.bins))
     remaining = np.where(positions >= 0, after.counts[np.maximum(positions, 0)], 0) if len(after) else np.zeros(len(before))
     return int(np.maximum(0, before.counts - remaining).sum())
@@ -351,7 +353,8 @@ def replaced(before: Counts, after: Counts) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Yardstick:
-    """Reference values of one criterion, computed without noise. A value that does not exist is NaN.
+    """Reference values for one criterion, such as its value for a perfect release, computed without noise. A value that
+    does not exist is NaN.
 
     Attributes
     ----------
@@ -371,7 +374,8 @@ class Yardstick:
 def yardsticks(
     spec: ReleaseSpec, public: Counts, configuration: Configuration, seed: int, *, projecting: bool = True, n_splits: int = 2
 ) -> tuple[Yardstick, ...]:
-    """Return the reference values of every criterion.
+    """Return, for each criterion, its values for a perfect release and for independent columns, with which its threshold
+    can be compared.
 
     Parameters
     ----------
@@ -421,7 +425,9 @@ Kind = Literal["says nothing", "cannot be met", "stricter than chance"]
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdProblem:
-    """A problem with a threshold: its kind for programs, and a text for people."""
+    """A reason why the threshold of a criterion is not useful, such as "cannot be met": its kind for programs, and a text
+    for people.
+    """
 
     kind: Kind
     text: str
@@ -430,7 +436,8 @@ class ThresholdProblem:
 def verdicts(
     criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None, yardstick: Yardstick, noiseless: float
 ) -> tuple[ThresholdProblem, ...]:
-    """Return the problems of a criterion's threshold that can be found on public rows.
+    """Say what is wrong with the threshold of a criterion, such as that no release can meet it, as far as public rows show
+    this.
 
     Parameters
     ----------
@@ -476,7 +483,8 @@ CANDIDATES = 5
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionLook:
-    """The findings about one criterion, from a few candidates of one configuration.
+    """What a few candidates (synthetic tables) of one configuration show about one criterion, such as the place of its
+    largest error.
 
     Attributes
     ----------
@@ -501,7 +509,7 @@ class CriterionLook:
 
 @dataclass(frozen=True, kw_only=True)
 class CloserLook:
-    """The findings about one configuration, besides its acceptance probability.
+    """What a few candidates (synthetic tables) show about one configuration, besides how often it is accepted.
 
     Attributes
     ----------
@@ -526,19 +534,21 @@ class CloserLook:
 
     @property
     def pairs(self) -> tuple[UnguardedPair, ...]:
-        """Return the pairs to list in the report: strong pairs, and lost pairs."""
+        """Return the pairs to list in the report: the strongest pairs, and other pairs that the candidates lost."""
         return worth_a_line(self.unguarded)
 
 
 class NoiselessEntropy(NoNoise, SeededEntropy):
-    """A source of seeded random choices that adds no noise to measurements. It gives a fit without noise to public rows."""
+    """A source of seeded random choices that adds no noise to measurements. With it, a generator is fitted to exact public
+    counts.
+    """
 
 
 def typical_configuration(
     shortlist: Sequence[int], shares: Sequence[ShareEstimate], results: Sequence[Sequence[AttemptResult]], limits: list[float]
 ) -> int:
-    """Return the index of the configuration to inspect: the one that is accepted most often on the shortlist, or among all
-    configurations if the shortlist is empty.
+    """Return the index of the configuration to inspect: the one on the shortlist that is accepted most often. Without a
+    shortlist, all configurations are compared.
 
     If several are accepted equally often, return the one whose criterion values are lowest relative to their thresholds:
     its worst criterion decides.
@@ -561,7 +571,7 @@ def typical_configuration(
 
 @one_thread
 def closer_look(trials: Trials, index: int, sensitivities: Sequence[float | None]) -> CloserLook:
-    """Inspect a few candidates of the configuration with this index. The criterion values get no noise.
+    """Inspect a few candidates (synthetic tables) of the configuration with this index, by criterion values without noise.
 
     Parameters
     ----------
@@ -613,8 +623,8 @@ def _verdict(
     unguarded: Sequence[UnguardedPair],
     random: np.random.Generator,
 ) -> VerdictTable:
-    """Return whether the candidates preserve associations: their errors in the tables of associated columns, compared with
-    independent columns, and the pairs that they lost.
+    """Judge whether candidates preserve the associations of columns: their errors in tables of associated columns compared
+    with those of independent columns, and the pairs whose association they lost.
     """
     compared = [(criterion, stick) for criterion, stick in zip(spec.criteria, sticks, strict=True) if criterion.compares]
     tied = tied_pairs(strongest_pairs(original, missing=with_gaps(configuration)))
@@ -630,7 +640,9 @@ def _verdict(
 
 
 def _sample(trials: Trials, configuration: Configuration, entropy: SystemEntropy) -> Counts | None:
-    """Return the rows of a candidate before its projection, or None if the model yields no rows at all."""
+    """Draw the rows of a candidate before its projection (the removal of rare rows), or return None if the model yields no
+    rows at all.
+    """
     try:
         return trials.candidate(replace(configuration, projection=MinimumCount(minimum_count=1)), entropy).counts
     except RejectedRound:
@@ -638,7 +650,9 @@ def _sample(trials: Trials, configuration: Configuration, entropy: SystemEntropy
 
 
 def _projected(configuration: Configuration, sample: Counts, random: np.random.Generator) -> Counts | None:
-    """Return the rows after the projection of the configuration, or None if it rejects them."""
+    """Apply the projection of a configuration to drawn rows, such as the removal of rare rows. Return None if it rejects
+    them.
+    """
     try:
         return configuration.projection.project(sample, random)
     except RejectedRound:
@@ -646,8 +660,8 @@ def _projected(configuration: Configuration, sample: Counts, random: np.random.G
 
 
 def _exact_figures(trials: Trials, judge: PublicJudge, entropy: SystemEntropy, rng: np.random.Generator) -> tuple[float, ...]:
-    """Return the criterion values for a fit without noise, after the projection. If a library draws the noise of the
-    generator, or if the fit gives no table, all values are NaN.
+    """Return the criterion values of a table that the generator makes without noise. All values are NaN if a library draws
+    the noise of the generator, or if the fit gives no table.
     """
     configuration = judge.configuration
     sample = None if configuration.generator.by_library else _sample(trials, configuration, entropy)

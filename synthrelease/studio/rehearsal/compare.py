@@ -108,8 +108,8 @@ class BaselineFigures:
 
 
 def public_file(trials: Trials, index: int, comparison: CopyComparison, request: ComparisonRequest) -> ComparedFile:
-    """Return the public rows in the bins of configuration `index`, with the settings, random numbers and functions for risks
-    and associations that the other methods need.
+    """Return the public rows in the bins of configuration `index`, and what other protection methods need besides, such as
+    settings and random numbers.
     """
     spec, configuration = trials.spec, trials.spec.space[index]
     transformation, table = configuration.transformation, merged(trials.counts, configuration)
@@ -119,8 +119,8 @@ def public_file(trials: Trials, index: int, comparison: CopyComparison, request:
         return SeededEntropy(trials.seed, 8, *key).generator()
 
     def strength(first: int, second: int) -> float:
-        """Return Cramer's V of two columns, where missing counts as a value. The result is 0 if the table of the columns is too
-        large.
+        """Return Cramer's V of two columns, with missing as one of their values. The result is 0 if the joint table of the
+        columns is too large.
         """
         return float(cramers_v(table.marginal((first, second)))) if sizes[first] * sizes[second] <= 2**20 else 0.0
 
@@ -151,8 +151,8 @@ _INSTEAD = "to include the method, compare on a random sample"
 def compare_baseline(
     trials: Trials, index: int, comparison: CopyComparison, request: ComparisonRequest, method: str
 ) -> tuple[BaselineFigures, ...]:
-    """Apply one method to the public rows, in the bins of configuration `index`. Return a result for each variant that the
-    method makes.
+    """Protect the public rows with one other method, in the bins of configuration `index`, and judge the result. Return one
+    result for each variant of the method.
     """
     start, file, maker = process_time(), public_file(trials, index, comparison, request), BASELINES[method]()
     columns = len(file.names)
@@ -176,8 +176,8 @@ def not_made(method: str, why: str) -> BaselineFigures:
 
 
 def judged(trials: Trials, index: int, comparison: CopyComparison, method: str, tables: MadeTables) -> BaselineFigures:
-    """Return the criterion values, utility and risk statistics of the synthetic copies of one method, over the bins of
-    configuration `index`.
+    """Return how good the synthetic copies of one method are: their criterion values, utility and risk statistics, over the
+    bins of configuration `index`.
     """
     copies = [copy for copy in tables.copies if copy.total]
     if not copies:
@@ -325,8 +325,8 @@ def share_of_threshold(figure: float, threshold: float) -> float:
 
 @one_thread
 def own_figures(trials: Trials, index: int, comparison: CopyComparison) -> BaselineFigures:
-    """Return the results of the release itself: copies of one configuration at the planned budget, judged like the other
-    methods.
+    """Return the results of the release itself, to compare with the other methods: synthetic copies from one configuration
+    at the planned budget, judged like theirs.
     """
     start, copies = process_time(), list[Counts]()
     for copy in range(max(1, comparison.copies)):

@@ -100,16 +100,16 @@ def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
 
 
 def accuracies(spec: ReleaseSpec) -> dict[str, float]:
-    """Return the margin of error in rows (95%), by the question for each intended question, and by the name of the column
-    for the count of one bin of each column. Questions without an expected error are left out.
+    """Return the margins of error (95%), in rows, that noise alone gives to counts: by question for each intended question,
+    and by column for the count of one of its bins. Questions without an expected error are left out.
     """
     of_questions = {answer.question: answer.off for answer in expected_answers(spec) if answer.off is not None}
     return of_questions | off_by_column(measured_tables(spec))
 
 
 def cheapest_for(spec: ReleaseSpec, name: str, rows: float) -> ReleaseSpec | None:
-    """Return the specification with the smallest generation budget, rounded up to two digits, at which the margin of error
-    of a count is at most `rows`.
+    """Return the specification with the smallest generation budget, rounded up to two digits, at which noise moves a count
+    by at most `rows` rows (a 95% margin).
 
     Parameters
     ----------
@@ -144,7 +144,8 @@ REPLICATES = 200
 
 @dataclass(frozen=True, kw_only=True)
 class SurveyErrors:
-    """The errors of the answer to an intended question. Each error is a standard deviation over repeated draws.
+    """The errors of the answer to an intended question to a survey: from sampling, from missing answers and from noise.
+    Each error is a standard deviation over repeated draws.
 
     Attributes
     ----------
@@ -166,7 +167,7 @@ class SurveyErrors:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _PublicSample:
-    """The rows of a public survey.
+    """The rows of a public survey, each with its bins, its stratum and its cluster (or row) of the sampling design.
 
     Attributes
     ----------
@@ -180,9 +181,9 @@ class _PublicSample:
     unit: np.ndarray
 
     def replicates(self, random: np.random.Generator) -> Iterator[np.ndarray]:
-        """Yield the (n_units,) weights of the units in bootstrap samples (Rao & Wu 1988). In a stratum of n units, n - 1 units
-        are drawn, and each draw counts n / (n - 1) times, so that the variance is unbiased. A stratum of one unit has no
-        sampling error.
+        """Yield the weights of bootstrap samples of the survey, one for each sampled unit (cluster or row): (n_units,)
+        numbers. In a stratum of n units, n - 1 are drawn, and each draw counts n / (n - 1) times (Rao & Wu 1988). A stratum
+        of one unit has no sampling error.
         """
         stratum_of = self.stratum[np.unique(self.unit, return_index=True)[1]]
         members = [np.flatnonzero(stratum_of == stratum) for stratum in np.unique(stratum_of)]
@@ -195,7 +196,8 @@ class _PublicSample:
 
 
 def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None = None) -> tuple[SurveyErrors, ...]:
-    """Return the errors of each intended question, from a public file that was sampled with the design in [design].
+    """Return the errors of the answer to each intended question, estimated from a public file that was sampled with the
+    design in [design].
 
     Rows without a bin in a column are left out.
 
@@ -238,7 +240,7 @@ def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None
 
 
 def _errors(sample: _PublicSample, tables: Sequence[MeasuredTable], words: str, random: np.random.Generator) -> SurveyErrors:
-    """Return the errors of one share or mean, or the reason why there are none."""
+    """Return the errors of the answer to one question about a share or a mean, or the reason why they cannot be estimated."""
     try:
         asked = parse_question(words, sample.columns)
         if asked.kind not in ("share", "mean") or asked.by or asked.groups or asked.slots:

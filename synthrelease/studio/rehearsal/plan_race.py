@@ -86,7 +86,7 @@ _WITHIN_REACH = 0.03
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """The requirements of a steward for a draft.
+    """What a steward requires of the release that is drafted, such as its epsilon.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Promise:
 
     @classmethod
     def of(cls, epsilon: str | None, *, pure: bool, important: tuple[str, ...] = ()) -> Promise:
-        """Return the requirements that a user typed.
+        """Return the requirements that a user typed as options, after checking the epsilon.
 
         Raises
         ------
@@ -123,7 +123,7 @@ class Promise:
 
     @property
     def totals(self) -> tuple[Fraction, ...]:
-        """Return the epsilons of the whole release to try. The first epsilon is the aim. The next epsilons are tried if a draft
+        """Return the epsilons with which a release may be drafted. The first is the aim, and the next are tried if a draft
         preserves too little.
         """
         if self.epsilon is not None:
@@ -131,7 +131,7 @@ class Promise:
         return (Fraction(5),) if self.pure else _TOTALS[-3:]
 
     def purse(self, epsilon: Fraction) -> Purse:
-        """Return the budget of the measured tables if all of them together cost this epsilon."""
+        """Return the budget, and the kind of noise, of measured tables that cost this epsilon together."""
         if self.pure:
             return Purse(kind=DiscreteLaplace, cost=rounded_down(epsilon))
         return Purse(kind=RoundedGaussian, cost=rounded_down(rho_within(epsilon, self.delta)))
@@ -139,7 +139,7 @@ class Promise:
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """The share of the associations that a release preserves, measured on rows to which the model was not fitted.
+    """How much of the associations between columns a plan preserves, measured on rows to which its model was not fitted.
 
     Each fit is made to one half of the public rows and compared with the other half. Relative to the rows of a half, the noise
     of a fit is as large as the noise of a release relative to all rows.
@@ -180,7 +180,7 @@ class Kept:
 
     @property
     def comparable(self) -> float:
-        """Return the share for comparing plans.
+        """Return the preserved share as a number with which plans can be compared even if the share cannot be estimated.
 
         The share may be unknown. Then fits count as 1 if they are as near to the other half as independent columns are, and as
         `PROMISED` if their distance is larger by `MOST_EXCESS`.
@@ -189,12 +189,14 @@ class Kept:
 
     @property
     def excess(self) -> float:
-        """The relative excess of the distance of fits over the distance of independent columns."""
+        """How much farther from the other half fits are than independent columns, as a share of the distance of independent
+        columns. Below 0 if fits are nearer.
+        """
         return self.off / max(self.independent, 1e-9) - 1
 
     def better(self, other: Kept) -> bool:
-        """Return whether this result loses fewer pairs than the other, and preserves about as much: at most one standard
-        error, or `CLEARLY`, less.
+        """Return whether this plan loses fewer associated pairs than the other and preserves about as much: at most one
+        standard error, or `CLEARLY`, less.
         """
         slack = max(CLEARLY, math.hypot(*(kept.error / math.sqrt(kept.fits) for kept in (self, other))))
         as_much = self.share is None or other.share is None or self.share >= other.share - slack
@@ -202,7 +204,9 @@ class Kept:
 
     @property
     def words(self) -> str:
-        """Return a sentence with the share, which is the same in `init`, the plan, the card and release.json."""
+        """Say how much of the associations fits preserved, and how many associated pairs they lost. `init`, the plan, the
+        card and release.json show the same words.
+        """
         if self.share is None:
             drawn = f"The trials used {self.drawn:,} rows drawn at random from the public file, which are"
             few = f"{drawn if self.drawn else 'The public file has'} too few rows to estimate how much of the associations a "
@@ -236,9 +240,9 @@ def shown_share(share: float) -> str:
 
 
 class Comparison:
-    """Two halves of the public rows, with which fits are compared. A distance of two tables is the share of the rows in a
-    wrong cell, on average over pairs of columns (total variation distance). The class computes the distances between the
-    halves, and between a half and independent columns.
+    """Two halves of public rows, which show how near fits come to rows that they have not seen. It is measured in shares of
+    the rows in a wrong cell of two columns (total variation distance), between the distance of the other half and the
+    distance of independent columns.
 
     Parameters
     ----------
@@ -255,14 +259,14 @@ class Comparison:
 
     @cached_property
     def shares(self) -> tuple[PairTables, PairTables]:
-        """Return, for each half, the tables of all pairs of columns, as shares of the rows."""
+        """Return, for each half of the rows, the joint distributions of all pairs of columns."""
         left, right = (shares_of_pairs(side, self.columns) for side in self.sides)
         return left, right
 
     @cached_property
     def yardsticks(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two (n_pairs,) arrays of distances: between the two halves of the rows, and between a half and independent
-        columns.
+        """Return, for each pair of columns, two distances with which fits are compared: between the two halves of the rows,
+        and between a half and independent columns. Both are (n_pairs,) arrays.
         """
         random = SeededEntropy(self.seed, 14).generator()
         alone = [shares_of_pairs(independent_columns(side, random), self.columns) for side in self.sides]
@@ -271,7 +275,8 @@ class Comparison:
 
     @cached_property
     def telling(self) -> tuple[list[int], bool]:
-        """Return the indices of the pairs from which the preserved share is estimated, and whether this estimate is possible.
+        """Return the indices of the pairs of columns from which the preserved share is estimated, and whether it can be
+        estimated at all.
 
         The pairs are all pairs or, if that is not enough, the pairs with the strongest associations. The estimate is
         possible if independent columns are clearly farther from a half than another sample (`TELLING`).
@@ -285,28 +290,30 @@ class Comparison:
         return every, False
 
     def distance(self, side: int, drawn: PairTables) -> float:
-        """Return the mean distance between the tables of drawn rows and the tables of one half."""
+        """Return how far drawn rows are from one half of the public rows: the mean distance of their joint distributions
+        over the pairs of columns.
+        """
         return float(distances(self.shares[side], drawn)[self.places[self.telling[0]]].mean())
 
     def preserved(self, off: Sequence[float]) -> list[float]:
-        """Return the share of the associations that each fit preserves, computed from the distance of the fit, or an empty list
-        if the share cannot be estimated.
+        """Return the share of the associations that each fit preserves, from its distance to the other half: 0 if it is as
+        far as independent columns, 1 if as near as another sample. The list is empty if the share cannot be estimated.
         """
         sample, independent = self.means
         return [1 - (distance - sample) / (independent - sample) for distance in off] if self.telling[1] else []
 
     @cached_property
     def means(self) -> tuple[float, float]:
-        """Return two mean distances from a half: the distance of another sample (the other half), and the distance of
-        independent columns.
+        """Return the mean distances from a half with which fits are compared: that of another sample (the other half), and
+        that of independent columns.
         """
         sample, independent = (float(yardstick[self.telling[0]].mean()) for yardstick in self.yardsticks)
         return sample, independent
 
     @cached_property
     def associated(self) -> dict[int, float]:
-        """Return the mean square contingency of each associated pair, including pairs that are associated only in few rows, by
-        the index of the pair.
+        """Return how strongly each associated pair of columns depends on each other, as the mean square contingency by the
+        index of the pair. Pairs that are associated only in few rows are included.
         """
         n_rows = sum(round(side.total) for side in self.sides)
         tied = [index for index, pair in enumerate(self.pairs) if pair.strong or pair.faint(n_rows)]
@@ -315,12 +322,14 @@ class Comparison:
         return {index: self.contingency(index, (left[places[index]] + right[places[index]]) / 2 * n_rows) for index in tied}
 
     def contingency(self, index: int, counts: np.ndarray) -> float:
-        """Return the mean square contingency of the table of a pair, over the rows with a value of both columns."""
+        """Return how strongly the two columns of a pair depend on each other in these counts: the mean square contingency,
+        over the rows with a value of both columns.
+        """
         names = sorted(self.pairs[index].columns, key=self.columns.index)
         return float(mean_square_contingency(valued(counts, *(name in self.missing for name in names))))
 
     def of(self, columns: Sequence[str]) -> Comparison:
-        """Return the same comparison for these columns only."""
+        """Return the same two halves with these columns only."""
         if tuple(columns) == self.columns:
             return self
         left, right = (side.project([self.columns.index(name) for name in columns]) for side in self.sides)
@@ -330,7 +339,7 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeldOut:
-    """Public rows in two halves: fits are made to one half and compared with the other.
+    """Public rows in two halves: models are fitted to one half and compared with the other.
 
     Attributes
     ----------
@@ -352,7 +361,7 @@ class HeldOut:
 
     @property
     def part(self) -> Fraction:
-        """Return the share of the rows that are in a half."""
+        """Return the share of all rows to which one fit is made, about one half."""
         left, right = (round(side.total) for side in self.fitted)
         return Fraction(left, self.drawn_from or left + right)
 
@@ -366,7 +375,7 @@ class HeldOut:
         columns: Sequence[str] | None = None,
         drawn_from: int = 0,
     ) -> HeldOut:
-        """Return the rows divided at random into two halves.
+        """Divide public rows at random into two halves, for fits and for comparisons.
 
         Parameters
         ----------
@@ -381,8 +390,8 @@ class HeldOut:
 
     @classmethod
     def of_persons(cls, source: Source, spec: ReleaseSpec, missing: Collection[str], seed: int) -> HeldOut:
-        """Return two halves of the persons of a public file. Fits are made to the rows that a release would use, and compared
-        with all rows. Rows without a key, which a release excludes, are divided by their positions in the file.
+        """Divide the persons of a public file into two halves. Models are fitted to the rows that a release would use, and
+        compared with all rows. Rows without a key, which a release excludes, are divided by their positions in the file.
         """
         mark = marker(spec.input, bytes(32), missing_keys=spec.unit.missing_keys)
         transformation, key = spec.space[0].transformation, str(spec.unit.key)
@@ -403,8 +412,8 @@ class HeldOut:
         return cls(fitted=(first[0], first[1]), comparison=comparison, of_all_rows=True)
 
     def kept_without_noise(self) -> float | None:
-        """Return the share of the associations that the rows of a release would preserve without noise, or None if this share
-        is unknown.
+        """Return how much of the associations would be preserved if a release gave out its rows unchanged, without noise,
+        or None if this is unknown.
 
         The rows of each half are compared with the rows of the other half.
         """
@@ -416,7 +425,7 @@ class HeldOut:
         return float(np.mean(preserved)) if preserved else None
 
     def in_bins(self, layout: Layout, maps: Sequence[np.ndarray]) -> HeldOut:
-        """Return the same halves with wider bins for fits, and the same bins for comparisons.
+        """Return the same halves with wider bins for the fits. The comparison keeps its narrower bins.
 
         Parameters
         ----------
@@ -440,7 +449,7 @@ class HeldOut:
         )
 
     def _compared_in(self, layout: Layout, maps: Sequence[np.ndarray]) -> Comparison:
-        """Return the comparison of the halves in wider bins."""
+        """Return the two halves in the wider bins of a draft, for comparisons in these bins."""
         before = self.own or self.comparison
         places = [before.columns.index(name) for name in layout.columns]
         first, second = (side.project(places).merge(layout, maps) for side in before.sides)
@@ -458,8 +467,8 @@ class HeldOut:
         final: bool = False,
         least: float = -math.inf,
     ) -> Kept | None:
-        """Return the share that fits of a generator preserve: each half is fitted and compared with the other half. None if a
-        fit fails.
+        """Return how much of the associations a generator preserves if it is fitted to each half and its rows are compared
+        with the other half. None if a fit fails.
 
         Parameters
         ----------
@@ -516,7 +525,9 @@ class HeldOut:
         )
 
     def _in_first_bins(self, shares: PairTables) -> PairTables:
-        """Return tables of all pairs, with the rows of wider bins divided among the narrower bins of the comparison."""
+        """Return the joint tables of all pairs of columns in the narrower bins of the comparison: the rows of each wider
+        bin are divided among the narrower bins inside it.
+        """
         spread = self.spread
         if spread is None:
             return shares
@@ -525,8 +536,8 @@ class HeldOut:
         return PairTables.stacked(divided)
 
     def kept_by_draft(self, spec: ReleaseSpec, progress: Callable[[str], None]) -> Kept | None:
-        """Return the share that fits of the first configuration of a specification preserve. The specification may have more
-        columns than are compared.
+        """Return how much of the associations the first configuration of a specification preserves in fits to the halves.
+        The specification may have more columns than are compared.
         """
         one = spec.space[0]
         charge = one.generator.charge(spec.generation_budget / self.part ** (2 if spec.budget.delta else 1))
@@ -536,7 +547,9 @@ class HeldOut:
 
 
 def _drawn(generator: Generator, charge: Charge, table: Counts, background: Background, seed: int, index: int) -> Counts | None:
-    """Return rows drawn from a fit, or None if the fit fails. Fits with the same index have the same noise at any scale."""
+    """Fit a generator to public rows and return as many rows drawn from its model, or None if the fit fails. Fits with the
+    same index have the same noise up to its scale.
+    """
     private = PrivateCounts(table, Meter([charge])).rehearsed(SeededEntropy(seed, 12, index))
     try:
         model = generator.fit(private, charge, background)
@@ -546,15 +559,17 @@ def _drawn(generator: Generator, charge: Charge, table: Counts, background: Back
 
 
 def _spread(margin: np.ndarray, wide_bins: np.ndarray) -> np.ndarray:
-    """Return the (n_wide, n_narrow) shares of the rows of each wider bin in the narrower bins inside of it."""
+    """Return how the rows of each wider bin of a column are distributed over the narrower bins inside it, as (n_wide,
+    n_narrow) shares.
+    """
     inside = (wide_bins == np.arange(wide_bins.max() + 1)[:, None]) * np.maximum(margin, 1e-9)
     return np.asarray(inside / inside.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Raced:
-    """A plan for a release: its epsilon, and the tables that it measures. Also the share of the associations that its fits
-    preserve.
+    """A plan for a release that takes part in the comparison: its epsilon, the tables that it measures, and how much of the
+    associations between columns it preserves.
 
     Attributes
     ----------
@@ -574,13 +589,13 @@ class Raced:
 
     @property
     def share(self) -> float:
-        """Return the preserved share for comparing plans, and minus infinity if a fit fails."""
+        """Return the preserved share as a number for comparing plans, which is minus infinity if a fit fails."""
         return -math.inf if self.kept is None else self.kept.comparable
 
     @property
     def surely(self) -> float:
-        """Return the preserved share minus its standard error. A plan replaces a plan with a larger epsilon only if this value
-        is large enough.
+        """Return a share that the plan preserves rather surely: its share minus one standard error. A plan replaces one
+        with a larger epsilon only if this is large enough.
         """
         return self.share - (self.kept.error / math.sqrt(self.kept.fits) if self.kept else 0.0)
 
@@ -596,14 +611,15 @@ class Raced:
 
     @property
     def family(self) -> str:
-        """Return the family of the drafted generator."""
+        """Return the name of the generator family that a draft of this plan uses, such as "gaussian_marginals"."""
         if self.unpublished == "adaptive":
             return "adaptive_pure" if self.pure else "adaptive"
         return "marginals" if self.pure else "gaussian_marginals"
 
 
 class PlanRace:
-    """Compares plans by fits to the rows of the public file, in the drafted bins, with the noise of a release.
+    """Compares plans for a release by fitting them to the public file, in the drafted bins and with the noise of a release,
+    and measuring how much of the associations between columns they preserve.
 
     Parameters
     ----------
@@ -638,7 +654,8 @@ class PlanRace:
     def cheapest(
         self, most: Fraction, above: Fraction = Fraction(0), told: TellingTables | None = None, least: float = -math.inf
     ) -> Raced:
-        """Return the plan with the smallest epsilon that preserves enough, or as much as the plan with epsilon `most`.
+        """Return the plan with the smallest epsilon that still preserves enough of the associations, or about as much as
+        the plan with epsilon `most`.
 
         Parameters
         ----------
@@ -662,7 +679,7 @@ class PlanRace:
         return best
 
     def at(self, total: Fraction) -> Raced:
-        """Return the plan with this epsilon of the whole release, with tables selected for this epsilon."""
+        """Return the plan for a release with this epsilon, after selecting the tables that are worth measuring with it."""
         if total not in self._raced:
             own, rows = self._purse(total), self.held_out.drawn_from or self._table.total
             told = telling_tables(
@@ -683,16 +700,18 @@ class PlanRace:
         return max(lower, default=None)
 
     def with_own_tables(self, raced: Raced) -> Raced:
-        """Return the plan of a method that publishes no tables, if fixed tables preserve too little and this method preserves
-        clearly more. Otherwise return the given plan. With important columns, a generator that finds its own tables is not
-        tried, because it may not measure their pairs.
+        """Return the plan of a method that publishes no tables if the given plan preserves too little and the method
+        clearly more. Otherwise return the given plan. If the user named important columns, no such method is tried, because
+        it may not measure their pairs.
         """
         plans, least = [] if raced.share >= PROMISED else self._unpublished(raced), raced.share + BETTER
         best = max((replace(plan, kept=self.kept(plan, least)) for plan in plans), key=lambda plan: plan.share, default=raced)
         return best if best.share >= least else raced
 
     def _unpublished(self, raced: Raced) -> list[Raced]:
-        """Return the plans of methods that publish no tables and that can be tried, with the budget of a plan with tables."""
+        """Return plans for those methods without published tables that are worth trying, with the tables and the budget of
+        the given plan.
+        """
         if self._promise.important:
             return []
         plans = [replace(raced, unpublished="agreements")] if self._has_agreements(raced) else []
@@ -720,8 +739,8 @@ class PlanRace:
         return [plan for plan in plans if plan.kept is not None]
 
     def _has_agreements(self, raced: Raced) -> bool:
-        """Return whether agreements of pairs can be measured. Enough columns must have two bins, so that agreements reduce the
-        noise, and few columns may have more. The cliques of the model must be small.
+        """Return whether it is worth measuring agreements (in how many rows two columns of two bins agree) in place of
+        tables. This needs enough columns with two bins, few others, and a model of small tables.
         """
         layout, tied = self._table.layout, [mask.columns for mask in self._background.plausibility.masks]
         generator, of_two = self.generator(raced.told, raced.purse, agreements=True), layout.sizes.count(2)
@@ -730,8 +749,8 @@ class PlanRace:
         return generator.effort(layout) <= _MOST_CELLS_OF_AGREEMENTS and not any(generator.mistakes(layout, tied))
 
     def kept(self, raced: Raced, least: float = -math.inf, *, final: bool = False) -> Kept | None:
-        """Return the share of the associations that the fits of a plan preserve, or None if a fit fails. First trials of a plan
-        are made once. A plan that is clearly below the share `least` gets only one fit.
+        """Fit a plan to the halves of the public file and return how much of the associations it preserves, or None if a
+        fit fails. First trials are stored. A plan that is clearly below the share `least` gets only one fit.
         """
         plan = raced.unpublished, raced.purse, raced.told.tables
         if final:
@@ -750,13 +769,15 @@ class PlanRace:
         return self.held_out.kept(generator, charge, self._background, self._progress, final=final, least=least)
 
     def _important(self) -> list[tuple[int, ...]]:
-        """Return the pairs with an important column, the strongest association first."""
+        """Return the pairs of columns in which at least one column is important to the user, the strongest association
+        first.
+        """
         names, important = self._table.layout.columns, {*self._promise.important}
         pairs = sorted(self._pairs, key=lambda pair: -pair.cramers_v)
         return [tuple(sorted(map(names.index, pair.columns))) for pair in pairs if important & {*pair.columns}]
 
     def fitted(self, total: Fraction, told: TellingTables, least: float = -math.inf) -> Raced:
-        """Return the plan with these tables if the whole release has this epsilon."""
+        """Return the plan for a release with this epsilon that measures the given tables, fitted to the public file."""
         raced = Raced(total=total, purse=self._purse(total), told=told, kept=None)
         return replace(raced, kept=self.kept(raced, least))
 
@@ -764,12 +785,12 @@ class PlanRace:
         return (promise or self._promise).purse(self.of_tables(total))
 
     def of_tables(self, total: Fraction) -> Fraction:
-        """Return the part of the epsilon of the whole release that the tables cost."""
+        """Return how much of the epsilon of a release is left for measuring tables."""
         return max(total - self._others(total), total / 4)
 
     def generator(self, told: TellingTables, purse: Purse, *, agreements: bool = False) -> Generator:
-        """Return a generator that measures these tables, with agreements, if requested, in place of the tables of pairs of
-        columns with two bins.
+        """Return a generator that measures these tables. With `agreements`, it measures agreements of two columns in place
+        of the tables of pairs of columns with two bins.
         """
         pure, pairs = purse.kind is DiscreteLaplace, "agreements" if agreements else None
         tables = formula_by_cells(self.terms(told, agreements=agreements), self._table.layout.columns)
@@ -777,7 +798,7 @@ class PlanRace:
         return family.model_validate({"tables": tables, "pairs": pairs, "prior_weight": PRIOR_WEIGHT, "draw": "evenly"})
 
     def terms(self, told: TellingTables, *, agreements: bool = False) -> tuple[str, ...]:
-        """Return the tables in the notation of a configuration."""
+        """Return the tables in the notation of a configuration, such as "age:sex"."""
         names, sizes = self._table.layout.columns, self._table.layout.sizes
         of_two = [column for column, size in enumerate(sizes) if size == 2] if agreements else []
         tables = dict.fromkeys([*told.tables, *combinations(of_two, 2)])
@@ -803,28 +824,30 @@ _MOST_BESIDE_ENOUGH = 15
 
 
 def needed_of(most: float) -> float:
-    """Return the share of the associations that a cheaper plan must preserve if the best plan preserves the share `most`."""
+    """Return how much of the associations a plan with less epsilon must still preserve to replace the best plan, which
+    preserves the share `most`.
+    """
     return min(ENOUGH, max(most - CLEARLY, min(most, PROMISED)))
 
 
 def _charge(purse: Purse, part: Fraction) -> Charge:
-    """Return the charge for a fit to this part of the rows. With this charge, the noise relative to the part equals the noise
-    of the budget relative to all rows.
+    """Return the charge for a fit to a part of the rows (such as a half) that makes the noise, relative to this part, as
+    large as in a release of all rows.
     """
     charge = mechanism if purse.kind is DiscreteLaplace else gaussian
     return charge(GENERATION, _cost_for(purse, part), "a fit to public rows")
 
 
 def _cost_for(purse: Purse, part: Fraction) -> Fraction:
-    """Return the cost of a fit to this part of the rows. At this cost, the noise relative to the part equals the noise of
-    the budget relative to all rows.
+    """Return the epsilon or rho for a fit to a part of the rows (such as a half) that makes the noise, relative to this
+    part, as large as in a release of all rows.
     """
     return purse.cost / (part if purse.kind is DiscreteLaplace else part**2)
 
 
 def is_it_worth_it(raced: Raced, at_aimed: float | None) -> str:
-    """Return a question to the user if the draft has a large epsilon that the user did not request. Otherwise return an empty
-    text.
+    """Return the question whether the release is worth its epsilon, if the draft needs a large epsilon that the user did
+    not request. Otherwise return an empty text.
 
     Parameters
     ----------
@@ -839,8 +862,8 @@ def is_it_worth_it(raced: Raced, at_aimed: float | None) -> str:
 
 
 def race_words(plans: Sequence[Raced], drafted: Raced) -> str:
-    """Return sentences on the measuring method that preserved most and the differences to other methods, or an empty string if
-    only one method was tried.
+    """Say which measuring method preserved most of the associations at the epsilon of the draft, and how much less the
+    others preserved. The text is empty if only one method was tried.
     """
     best, *others = sorted((plan for plan in plans if plan.total == drafted.total), key=lambda plan: -plan.share) or [drafted]
     if not others:

@@ -70,7 +70,7 @@ CREATE TABLE IF NOT EXISTS outcomes (
 
 
 class RehearsalStore:
-    """The stored results of one rehearsal, in an SQLite file.
+    """The stored attempts and other results of one rehearsal, in an SQLite file, so that an interrupted rehearsal can continue.
 
     Attributes
     ----------
@@ -97,15 +97,15 @@ class RehearsalStore:
             self._connection.execute("INSERT INTO course VALUES (?, ?, ?)", (phase, done, total))
 
     def keep(self, task: str, number: int, outcome: object) -> None:
-        """Store the result of one of the numbered runs of a task, such as one attack, as JSON. The result may depend only
-        on `about`, the name of the task and the number.
+        """Store the result of a part of the rehearsal, such as attack number 3, as JSON. `task` names the kind of part. The
+        result may depend only on `about`, the name of the task and the number.
         """
         with self._connection:
             row = (task, number, json.dumps(outcome))
             self._connection.execute("INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?)", row)
 
     def outcomes(self, task: str) -> dict[int, Any]:
-        """Return the results of the runs of a task, by number."""
+        """Return the stored results of a task, such as the attacks, by their number."""
         rows = self._connection.execute("SELECT number, outcome FROM outcomes WHERE task = ?", (task,))
         return {number: json.loads(outcome) for number, outcome in rows}
 
@@ -290,7 +290,9 @@ def rehearse(
 
 
 def _make_folder(out: Path) -> None:
-    """Make the folder of a rehearsal. A folder with files but without results of a rehearsal is refused."""
+    """Make the folder for the results of a rehearsal, or continue in a folder with earlier results. Any other folder with
+    files is refused.
+    """
     try:
         out.mkdir(exist_ok=True)
     except OSError as error:
@@ -302,7 +304,7 @@ def _make_folder(out: Path) -> None:
 
 @dataclass(kw_only=True)
 class _Course:
-    """A rehearsal in progress.
+    """A rehearsal in progress: its settings, the results stored so far, and whether it was stopped.
 
     Attributes
     ----------
@@ -326,7 +328,7 @@ class _Course:
         return self.trials.spec
 
     def rehearsal(self, data: RehearsedTable) -> Rehearsal:
-        """Run the whole rehearsal, stage by stage, and return its result."""
+        """Run all stages of the rehearsal, from the race of configurations to the attacks, and return the result."""
         request, spec, planned = self.request, self.spec, self.spec.generation_budget
         goal = RaceGoal(target=request.target, keep=request.keep, width=request.width)
 
@@ -393,8 +395,8 @@ class _Course:
         return [criterion.threshold for criterion in self.spec.criteria]
 
     def _look(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> CloserLook | None:
-        """Return the closer look at the configuration that is accepted most often. With [partition], or without time,
-        return None.
+        """Inspect the configuration that is accepted most often: where are the errors of its tables? Return None with
+        [partition], or if there is no time left.
         """
         if self.spec.options.partition is not None:  # the comparison needs all rows
             return None
@@ -405,14 +407,12 @@ class _Course:
         return looks[0] if looks else None
 
     def _budget(self, shortlist: Sequence[int], generation: Fraction) -> list[AttemptResult]:
-        """Return a few attempts of every configuration on the shortlist at another generation budget."""
+        """Try every configuration on the shortlist a few times at another generation budget. Return the results."""
         attempts = [(c, number) for number in range(BUDGET_ATTEMPTS) for c in shortlist]
         return self._tried(generation, attempts, f"generation budget {float(generation):g}")
 
     def _tried(self, generation: Fraction, attempts: Sequence[tuple[int, int]], phase: str) -> list[AttemptResult]:
-        """Return the results of these attempts. Results that are not stored are computed as long as there is time. If the
-        time is used up, results are missing.
-        """
+        """Return the results of these attempts, stored or newly run. Results are missing if the time is used up."""
         results = {(result.configuration, result.number): result for result in self.store.results(generation)}
         missing = [attempt for attempt in attempts if attempt not in results]
         for result in self._attempts(missing, generation, phase, self.deadline):
@@ -422,7 +422,9 @@ class _Course:
     def _propose(
         self, shortlist: Sequence[int], by_budget: dict[Fraction, list[AttemptResult]], aim: PlanGoal
     ) -> Proposal | None:
-        """Return the advice on rounds and generation budget. Adds the attempts at further budgets to `by_budget`."""
+        """Find out how many rounds at which generation budget cost least. Attempts at further budgets are added to
+        `by_budget`.
+        """
         offers = {
             budget: first_offer(self.spec, budget, shortlist, results, aim) for budget, results in by_budget.items() if results
         }
@@ -433,7 +435,7 @@ class _Course:
         return propose(self.spec, shortlist, offers, aim, self._tried)
 
     def _copies(self, shortlist: Sequence[int]) -> tuple[CopyFigures, ...]:
-        """Return the statistics of the copies of each configuration on the shortlist, in the order of the shortlist."""
+        """Return utility and risk statistics of synthetic copies for each configuration on the shortlist, in its order."""
         comparison = self.comparison
         if not shortlist or comparison.copies < 2 or self.spec.options.partition is not None:
             return ()
@@ -442,8 +444,8 @@ class _Course:
         return tuple(CopyFigures(**figures[c]) for c in shortlist if c in figures)
 
     def _attacks(self, race: Race, shortlist: Sequence[int], fits: int) -> AttacksTable | None:
-        """Return the results of the attacks on the configuration that was accepted most often: attacks on fits to two
-        tables that differ in one row, and on releases of random halves of the file.
+        """Attack the configuration that was accepted most often. An intruder guesses which of two tables was used that
+        differ in one row, and guesses values of persons after the release of a random half of the file.
         """
         counts = self.trials.counts
         if not shortlist or fits < 4 or self.spec.options.partition is not None or len(counts) < 2:
@@ -460,8 +462,8 @@ class _Course:
         return attack_results(self.spec, known, evidence, list(guesses.values())) if len(evidence) >= 4 else None
 
     def _kept(self, phase: str, task: str, run: Callable[..., Any], arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
-        """Return the results of the numbered runs of a task, by number. Results that are not stored are computed as long as
-        there is time.
+        """Return the results of a task's numbered runs, such as attacks, by number. Results that are not stored are
+        computed as long as there is time.
         """
         outcomes = self.store.outcomes(task)
         missing = {number: inputs for number, inputs in arguments.items() if number not in outcomes}
@@ -493,8 +495,8 @@ class _Course:
         keep: Callable[[Any], None] = lambda result: None,
         size: Callable[[Any], int] = lambda result: 1,
     ) -> list[Any]:
-        """Run the tasks of a phase, and store and return their results. No further task starts if the time is used up or
-        the user stops the rehearsal.
+        """Run the tasks of one phase of the rehearsal, and store and return their results. No further task starts if the
+        time is used up or the user stops the rehearsal.
 
         Parameters
         ----------

@@ -141,7 +141,7 @@ other differences.
 
 def describe(configuration: Configuration) -> str:
     """Return a line that describes a configuration: its generator with its settings, the chosen bins of columns with
-    alternatives, and the settings of the projection.
+    alternatives, and the settings of the projection (such as a minimum count of equal rows).
     """
     generator = configuration.generator.model_dump(mode="json", exclude_none=True, exclude={"family", "selector", "flavour"})
     columns, choice = configuration.transformation.schema.by_name, configuration.transformation.choice
@@ -208,14 +208,14 @@ class CriterionOnPage:
 
     @property
     def verdict(self) -> str:
-        """Return the kinds of problems of the threshold, or "fits" if there is no problem."""
+        """Say what is wrong with the threshold, such as "cannot be met", or "fits" if nothing is."""
         kinds = dict.fromkeys(verdict.kind for verdict in self.look.verdicts) if self.look else {}
         return ", ".join(kinds) or "fits"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsalReport:
-    """The values of a rehearsal for the template of report.html."""
+    """What report.html shows of a rehearsal: the values that its template asks for."""
 
     rehearsal: Rehearsal
     noise_level: float
@@ -230,7 +230,7 @@ class RehearsalReport:
         return sorted(self.rehearsal.shortlist, key=lambda configuration: -estimates[configuration].share)
 
     def median_seconds(self, configuration: int) -> float:
-        """Return the median time of a configuration's attempts, in seconds."""
+        """Return the median time, in seconds, of the attempts with one configuration."""
         return float(np.median([result.seconds for result in self.rehearsal.results[configuration]]))
 
     @property
@@ -251,7 +251,7 @@ class RehearsalReport:
 
     @property
     def looked_at(self) -> int | None:
-        """Return the number of the inspected configuration in the table of the shortlist, or None if it is not on the
+        """Return the number that the inspected configuration has in the table of the shortlist, or None if it is not on the
         shortlist.
         """
         look, best = self.rehearsal.look, self.shown
@@ -259,8 +259,8 @@ class RehearsalReport:
 
     @property
     def budgets(self) -> list[tuple[BudgetPoint, Offer | None]]:
-        """Return the tried generation budgets. Each has its cost with the rounds of the specification, and the offer with
-        the best distribution of rounds, or None.
+        """Return the generation budgets that were tried, each with the cost of the release, and with the offer of the best
+        distribution of rounds at this budget (or None).
         """
         proposal = self.rehearsal.proposal
         offers = {offer.generation: offer for offer in proposal.offers} if proposal else {}
@@ -268,14 +268,14 @@ class RehearsalReport:
 
     @property
     def cheapest(self) -> BudgetPoint | None:
-        """Return the cheapest budget for which the whole confidence interval reaches the target, or None if there is no such
-        budget.
+        """Return the budget with the lowest cost at which rounds are surely accepted often enough (the whole confidence
+        interval reaches the target), or None if there is no such budget.
         """
         return cheapest(self.rehearsal.budgets, self.rehearsal.race.goal.target)
 
     @property
     def copies(self) -> list[tuple[int, dict[str, float]]]:
-        """Return the utility and risk statistics of the configurations on the shortlist, each with its number in the table
+        """Return the utility and risk statistics of synthetic copies for each configuration, with its number in the table
         of the shortlist.
         """
         figures = {copy.configuration: copy.utility | copy.risk for copy in self.rehearsal.copies}
@@ -303,7 +303,7 @@ class RehearsalReport:
 
 
 def page(rehearsal: Rehearsal, noise_level: float) -> str:
-    """Return report.html, a page that needs no other file."""
+    """Return the text of report.html, a page that needs no other file."""
     template = templates(Path(__file__).parent / "templates", __file__).get_template("report.html")
     return template.render(
         report=RehearsalReport(rehearsal=rehearsal, noise_level=noise_level),

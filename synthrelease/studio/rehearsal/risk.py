@@ -12,15 +12,15 @@ from synthrelease.studio.rehearsal.attempts import PublicTable
 
 
 def matching(public: PublicTable, table: Counts, columns: Sequence[int]) -> np.ndarray:
-    """Return, for each cell of a public table, the number of rows of another table that agree with the cell in these
-    columns, as an (n_cells,) array. Both tables have the same bins.
+    """Count, for each cell of a public table, the rows of another table that agree with it in these columns. Return an
+    (n_cells,) array. Both tables have the same bins.
     """
     return rows_with(table.project(columns), [public.counts.bins[column] for column in columns])
 
 
 def rows_with(table: Counts, bins: Sequence[np.ndarray]) -> np.ndarray:
-    """Return how many rows of a table have given bins, as an (n_asked,) array. `bins` has one (n_asked,) array for each
-    column of the table.
+    """Count the rows of a table that have each of the given combinations of bins, as an (n_asked,) array. `bins` has one
+    (n_asked,) array for each column.
     """
     at = table.find(bins)
     return np.where(at < 0, 0, table.counts[at]) if len(table) else np.zeros(len(at), dtype=np.int64)
@@ -35,7 +35,8 @@ LEAST_OTHERS = 5
 
 
 def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_others: int = LEAST_OTHERS) -> np.ndarray:
-    """Return the (n_cells,) risk groups of the persons in each cell of `public.counts`: 0 low, 1 medium, 2 high.
+    """Return how easily the persons in each cell of `public.counts` can be recognised by their quasi-identifiers, as
+    (n_cells,) groups: 0 low risk, 1 medium, 2 high.
 
     Let c be the number of other persons with equal categorical quasi-identifiers. Let d be the number of these persons whose
     continuous quasi-identifiers (columns with numbers) are in the same bins, too. Low: d >= k_0. Medium: c >= k_0 > d. High: c
@@ -156,5 +157,7 @@ def risk_report(
 
 
 def _inverse(matches: np.ndarray) -> np.ndarray:
-    """Return 1 divided by the number of matches, or 0 where there is no match."""
+    """Return 1 divided by each number of matching rows, the chance to pick the right one among them, or 0 where there is no
+    match.
+    """
     return np.where(matches > 0, 1 / np.maximum(matches, 1), 0.0)

@@ -56,8 +56,9 @@ _MOST_UNITS = 10**12
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """One bin of a table, as half-open ranges of units. A bin has one range, but a group of categories may have several
-    ranges."""
+    """One row or column label of a published table, such as "20-24", as a half-open range of a column's values in units. A
+    group of categories may have several ranges.
+    """
 
     ranges: tuple[tuple[int, int], ...]
     label: str = field(compare=False)
@@ -78,8 +79,8 @@ class Units:
 
     @classmethod
     def between(cls, kind: str, bounds: tuple[float, float], decimals: int) -> Units:
-        """Return the units of a column of numbers. The upper bound is included for whole numbers, and excluded for real
-        numbers.
+        """Return the units of a column of numbers with these bounds. The upper bound is a possible value of whole numbers,
+        but not of real numbers.
         """
         low, high = (bound * 10**decimals for bound in bounds)
         if not (low < high and high - low <= _MOST_UNITS and max(abs(low), abs(high)) <= 1e15):
@@ -89,7 +90,8 @@ class Units:
         return cls(kind=kind, first=round(low), stop=round(high) + (kind == "integer"), scale=10**decimals)
 
     def bands(self, labels: Iterable[str]) -> tuple[Band, ...]:
-        """Return the bands of labels. The label "17..28" gives one band for each number.
+        """Return the ranges of values that these labels of a published table stand for. The label "17..28" stands for one
+        band for each number.
 
         Raises
         ------
@@ -124,7 +126,7 @@ class Units:
         return Band(label=label, ranges=tuple((position, position + 1) for position in positions))
 
     def label(self, start: int, stop: int) -> str:
-        """Return a range of units in words."""
+        """Describe a range of units in words, such as "20-24"."""
         if self.categories:
             return " + ".join(self.categories[start:stop])
         if self.kind == "real":
@@ -133,7 +135,9 @@ class Units:
         return f"{start}" if stop - start == 1 else f"{start}{between}{stop - 1}"
 
     def without(self, bands: Iterable[Band]) -> tuple[Band, ...]:
-        """Return the ranges outside the bands, in order. For a column of categories, each category has its own band."""
+        """Return the ranges of values that no given band covers, in order. In a column of categories, each uncovered
+        category has its own band.
+        """
         uncovered, at = [], self.first
         for start, stop in [*sorted(part for band in bands for part in band.ranges), (self.stop, self.stop)]:
             if at < start:
@@ -158,8 +162,8 @@ def check_apart(bands: Iterable[Band]) -> None:
 
 
 def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np.ndarray:
-    """Return the (n_cells + 1,) units at which cells start. The cells are the common refinement of all bands. Interpolated
-    curves divide the cells further.
+    """Divide the values of a column into cells so fine that every band of its tables consists of whole cells. Return the
+    (n_cells + 1,) units at which cells start. Cells of interpolated curves are finer still.
     """
     if units.categories:
         return np.arange(units.stop + 1)
@@ -171,7 +175,7 @@ def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np
 
 
 def bands_of_cells(bands: Sequence[Band], edges: np.ndarray) -> np.ndarray:
-    """Return the (n_cells,) indices of the bands that contain the cells. Every cell lies in a band."""
+    """Return the index of the band in which each cell lies, as an (n_cells,) array. Every cell lies in a band."""
     index = np.zeros(len(edges) - 1, dtype=np.int64)
     for position, band in enumerate(bands):
         for start, stop in band.ranges:
@@ -180,7 +184,7 @@ def bands_of_cells(bands: Sequence[Band], edges: np.ndarray) -> np.ndarray:
 
 
 def spread(shares: np.ndarray, bands: Sequence[Band], edges: np.ndarray, *, interpolated: bool) -> np.ndarray:
-    """Distribute the shares of bands over their cells. Each band keeps its total.
+    """Distribute the share of the rows in each band over the finer cells inside it. Each band keeps its total.
 
     Parameters
     ----------
@@ -217,7 +221,7 @@ MAX_CYCLES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class GroupSums:
-    """A margin: the sums over groups of cells that a table should have.
+    """A margin that a fitted table should have: the target sum of each group of its cells.
 
     Attributes
     ----------
@@ -229,12 +233,12 @@ class GroupSums:
     target: np.ndarray
 
     def of(self, table: np.ndarray) -> np.ndarray:
-        """Return the (n_groups,) sums of the groups of a table of shape (n_cells,)."""
+        """Return the sum of each group of cells in a table of shape (n_cells,), as an (n_groups,) array."""
         return np.bincount(self.groups, table, minlength=len(self.target))
 
 
 def fit(start: np.ndarray, margins: Sequence[GroupSums], *, precision: float = 1e-12) -> np.ndarray:
-    """Scale a table to each margin in turn until a cycle changes nothing.
+    """Scale a table to each of its margins in turn, until a whole cycle changes nothing (iterative proportional fitting).
 
     The result meets all margins if they are consistent. Among all tables with these margins, the result has the smallest
     relative entropy to the start (Csiszar 1975). With inconsistent margins, the fitting ends in a cycle. The result is the mean
@@ -383,7 +387,7 @@ class FactColumn(SpecTable):
         return categories
 
     def units(self) -> Units:
-        """Return the values as whole numbers. Raises Unexpected if the bounds cannot be used."""
+        """Return the possible values of the column as whole numbers. Raises Unexpected if the bounds cannot be used."""
         if self.categories:
             return Units(kind=self.kind, first=0, stop=len(self.categories), categories=self.categories)
         if self.bounds is None:
@@ -418,7 +422,9 @@ class ShareTable(FactTable):
 
 
 class MeanTable(FactTable):
-    """[means.NAME]: mean and standard deviation of a column of numbers, for all rows or given other columns."""
+    """Return the list of rows of a table in the file, if it has the right form. Raises Unexpected with one message for all
+    other values.
+    """
 
 
 class FactsFile(SpecTable):
@@ -440,7 +446,7 @@ class FactsFile(SpecTable):
         return columns
 
     def facts(self) -> Iterator[tuple[str, ShareTable | MeanTable]]:
-        """Yield all tables and means with their TOML paths."""
+        """Yield all published tables and means with their paths in the file, such as tables.age."""
         yield from ((f"tables.{name}", table) for name, table in self.tables.items())
         yield from ((f"means.{name}", table) for name, table in self.means.items())
 
@@ -500,7 +506,7 @@ MAX_COMBINATIONS = 100_000
 
 @contextmanager
 def _inside(place: str) -> Iterator[None]:
-    """Add `place`, a part of a table or column, to a mistake that the code in this block raises without a place."""
+    """Say where a mistake is: add `place`, such as "rows", to a mistake that the code in this block raises without a place."""
     try:
         yield
     except Unexpected as error:
@@ -509,15 +515,15 @@ def _inside(place: str) -> Iterator[None]:
 
 
 def _problem(error: Unexpected, file: str, path: str, whole: str = "") -> Problem:
-    """Return a mistake in a table or column with its path in the file. `whole` is the value that the message shows if the
-    mistake itself has no value.
+    """Return a mistake as a problem with its path in the file, such as tables.age.rows. `whole` is the value that the
+    message shows if the mistake itself has no value.
     """
     return Problem(file, f"{path}.{error.place}", error.about(whole))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedFigures:
-    """A published table of one column.
+    """A published table of one column (its shares or its means), as an array of numbers with the bands of each axis.
 
     Attributes
     ----------
@@ -538,7 +544,7 @@ class PublishedFigures:
 
 
 def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -> PublishedFigures:
-    """Return the arrays of a table of shares or counts.
+    """Read a published table of shares or counts. Return its shares as an array, with the bands of each axis.
 
     A row has bands of the given columns, then one number for each band of `across`. Without `across`, the last band of a row is
     a band of the column itself, and one number follows the bands.
@@ -577,7 +583,8 @@ def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -
 
 
 def published_means(path: str, table: MeanTable, units: Mapping[str, Units]) -> PublishedFigures:
-    """Return the arrays of a table of means. A row has bands of the given columns, then mean and standard deviation.
+    """Read a published table of means, whose rows have bands of the given columns, then mean and standard deviation. Return
+    it as an array, with the bands of each axis.
 
     Raises
     ------
@@ -593,8 +600,8 @@ def published_means(path: str, table: MeanTable, units: Mapping[str, Units]) -> 
 def _published(
     path: str, fact: FactTable, units: Mapping[str, Units], bands: tuple[Band, ...], rows: Mapping[tuple[Band, ...], np.ndarray]
 ) -> PublishedFigures:
-    """Arrange the rows, one for each combination of bands, in an array with an axis for each banded column. Raises Unexpected
-    if a combination has no row.
+    """Arrange the rows of a published table in an array with one axis for each given column. Each row belongs to one
+    combination of bands, such as women of 20-24. Raises Unexpected if a combination has no row.
     """
     given = []
     for axis, name in enumerate(fact.given):
@@ -615,7 +622,7 @@ def _published(
 
 
 def _by_combination(table: FactTable, columns: Sequence[Units], width: int) -> dict[tuple[Band, ...], list[float]]:
-    """Return the numbers of each row, by the bands of the row."""
+    """Return the numbers in each row of a published table, by the bands at the beginning of the row."""
     by_combination: dict[tuple[Band, ...], list[float]] = {}
     n_columns = len(columns)
     for index, row in enumerate(table.rows):
@@ -777,7 +784,8 @@ _NEVER = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class Groups:
-    """The given columns of a family of tables, each in the common refinement of its bands in these tables.
+    """The bands of a published table's columns that condition a column (its parents), merged over all its tables: values
+    that no table tells apart form one group.
 
     Attributes
     ----------
@@ -791,11 +799,11 @@ class Groups:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the number of groups of each parent."""
+        """Return the number of groups of values of each parent (given column)."""
         return tuple(int(group.max()) + 1 for group in self.of_cells)
 
     def row_numbers(self, table: int, sizes: Sequence[int]) -> np.ndarray:
-        """Return the (n_combinations,) indices of the table's rows, one for every combination of groups."""
+        """Return which row of a table applies to each combination of groups of the parents, as (n_combinations,) indices."""
         row_number: Any = 0
         for row, size in zip(self.rows[table], sizes, strict=True):
             row_number = row_number * size + row
@@ -803,7 +811,9 @@ class Groups:
 
 
 def parent_groups(tables: Sequence[PublishedFigures], parents: Sequence[str], edges: Mapping[str, np.ndarray]) -> Groups:
-    """Return the groups of the parents. Two cells are in one group if they are in one band in every table."""
+    """Divide the values of each parent (a column by which the tables are broken down) into groups. Two cells are in one
+    group if no table tells them apart.
+    """
     of_cells: list[np.ndarray] = []
     bands: dict[tuple[str, str], np.ndarray] = {}
     for axis, parent in enumerate(parents):
@@ -818,7 +828,8 @@ def parent_groups(tables: Sequence[PublishedFigures], parents: Sequence[str], ed
 
 
 def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return the shares of the cells of a column given its parents, which agree with all its tables.
+    """Return the conditional distribution of a column given its parents (the columns by which its tables are broken down)
+    that agrees with all its tables.
 
     The fit starts from the table with most bands, distributed over the cells of the bands. The result agrees with every table
     and with the joint distribution of the parents.
@@ -860,7 +871,9 @@ def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.nd
 
 
 def _check_agreement(facts: CheckedFacts, column: str, margins: Sequence[GroupSums], fitted_table: np.ndarray) -> None:
-    """Raise SpecError if a published number, as a share of its row, is missed by more than the tolerance."""
+    """Raise SpecError if the fitted table contradicts a published table: a share within a row is missed by more than the
+    tolerance.
+    """
     tables = facts.tables[column]
     worst: tuple[float, str, str] = (facts.tolerance, "", "")
     for table, margin in zip(tables, margins, strict=True):
@@ -893,7 +906,7 @@ MAX_PARENTS = 12
 
 @dataclass(frozen=True, kw_only=True)
 class GivenParents:
-    """The distribution of a column given its parents.
+    """The conditional distribution of a column given its parents, the columns by which its published tables are broken down.
 
     Attributes
     ----------
@@ -911,8 +924,8 @@ class GivenParents:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawingNetwork:
-    """A fitted model of all columns: the families in the order of drawing, and the units at which the cells of each column
-    start.
+    """A fitted model from which rows are drawn, column by column: the conditional distribution of each column in the order
+    of drawing, and the units at which its cells start.
     """
 
     families: Mapping[str, GivenParents]
@@ -920,7 +933,7 @@ class DrawingNetwork:
 
 
 def fitted(facts: CheckedFacts) -> DrawingNetwork:
-    """Return the fitted model of all columns, in the order in which they can be drawn.
+    """Fit a model of all columns to the published tables. The columns are in an order in which they can be drawn.
 
     Raises
     ------
@@ -946,8 +959,8 @@ def fitted(facts: CheckedFacts) -> DrawingNetwork:
 
 
 def _order(facts: CheckedFacts) -> list[str]:
-    """Return the columns in an order in which each follows its parents, otherwise in the order of the file. Raises SpecError if
-    columns depend on each other in a circle.
+    """Return the columns in an order for drawing: each comes after its parents, the columns by which its tables are broken
+    down. Otherwise, the order of the file stays. Raises SpecError if columns depend on each other in a circle.
     """
     graph = nx.DiGraph()
     graph.add_nodes_from(facts.columns)
@@ -986,8 +999,8 @@ def _family(
 
 
 def _joint(families: Mapping[str, GivenParents], parents: Sequence[str], groups: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the joint distribution of the groups of the parents, of shape (n_groups, ...): the product of the earlier
-    families, summed over all other columns.
+    """Return the joint distribution of a column's parents (the columns by which its tables are broken down), over their
+    groups of values: (n_groups, ...). It is computed from the conditional distributions that were fitted before.
     """
     needed = [*parents]
     for name in needed:  # grows while it is read
@@ -1046,7 +1059,7 @@ def simulate(path: str | Path, n: int, seed: int = 1) -> dict[str, np.ndarray]:
 
 
 def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.random.Generator) -> dict[str, np.ndarray]:
-    """Draw n rows from a fitted network."""
+    """Draw n rows from a fitted model, column by column, then empty the cells of questions that are skipped or not answered."""
     cells: dict[str, np.ndarray] = {}
     units: dict[str, np.ndarray] = {}
     for name, family in network.families.items():
@@ -1081,8 +1094,8 @@ def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.ra
 
 
 def systematic_orders(group: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Return (n,) numbers in [0, 1), used as orders of quantiles: evenly spaced within each group of rows, with one random
-    offset and in random order.
+    """Draw evenly spaced numbers in [0, 1) for the rows of each group, with one random offset and in random order. With
+    such (n,) orders of quantiles, the counts of a group differ from their expectation by less than one row.
 
     Parameters
     ----------
@@ -1100,8 +1113,8 @@ def systematic_orders(group: np.ndarray, generator: np.random.Generator) -> np.n
 
 
 def _cells_at(shares: np.ndarray, group: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """Return the (n,) cells of the rows: for each row, the quantile of its order in the distribution of its group. `shares` has
-    shape (n_groups, n_cells).
+    """Return the (n,) cells of the rows. The cell of a row is the quantile of its order (a number in [0, 1)) in the
+    distribution of its group. `shares` has shape (n_groups, n_cells).
     """
     cumulated = np.cumsum(shares, axis=1)
     cumulated /= cumulated[:, -1:]  # the last is 1 exactly, so that no order lies beyond it
@@ -1115,7 +1128,7 @@ def _cells_at(shares: np.ndarray, group: np.ndarray, orders: np.ndarray) -> np.n
 
 
 def _values(column: FactColumn, units: Units, units_drawn: np.ndarray) -> np.ndarray:
-    """Return units as the values of the table."""
+    """Convert drawn units to values of the column, such as dates or category names."""
     if units.categories:
         return np.array(units.categories, dtype=object)[units_drawn]
     if column.kind == "date":

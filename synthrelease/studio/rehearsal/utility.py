@@ -38,8 +38,8 @@ class ConfidenceIntervals:
 def student_interval(
     estimates: np.ndarray, variances: np.ndarray, degrees_of_freedom: np.ndarray, confidence: float
 ) -> ConfidenceIntervals:
-    """Return the intervals estimate -+ t quantile * sqrt(variance). With infinite degrees of freedom, these are normal
-    intervals.
+    """Return confidence intervals from Student's t distribution: estimate -+ t quantile * sqrt(variance). With infinite
+    degrees of freedom, these are normal intervals.
 
     Parameters
     ----------
@@ -97,7 +97,8 @@ _RANK_TOLERANCE = 1e-10
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StackedDesign:
-    """The propensity model of a stacked table: the rows of the original and of the synthetic table, by cell.
+    """The logistic regression that tries to tell synthetic rows from original ones (the propensity model), with the rows of
+    both tables counted by cell.
 
     Attributes
     ----------
@@ -117,7 +118,7 @@ class StackedDesign:
 
     @classmethod
     def of(cls, public: PublicTable, copy: Counts) -> StackedDesign:
-        """Return the model of a public table and one synthetic copy."""
+        """Return the propensity model that tells the rows of one synthetic copy from those of a public table."""
         stacked = public.counts + copy
         synthetic = np.zeros(len(stacked))
         synthetic[stacked.find(copy.bins)] = copy.counts
@@ -144,7 +145,7 @@ class StackedDesign:
 
     @cached_property
     def n_parameters(self) -> int:
-        """Return k, the rank of the model matrix."""
+        """Return k, the number of independent parameters of the model (the rank of the model matrix)."""
         gram = self._gram(self.rows)
         scale = np.sqrt(np.diag(gram))
         scale[scale == 0] = 1.0  # a product of two features can be 0 in all cells
@@ -181,7 +182,7 @@ class StackedDesign:
         return expit(self._line(fit.at))
 
     def _line(self, coefficients: np.ndarray) -> np.ndarray:
-        """Return the (n_cells,) values of the linear predictor."""
+        """Return the log odds that a row in each cell is synthetic, as (n_cells,) values of the linear predictor."""
         k = self.few.shape[1]
         return self.few @ coefficients[:k] + self.many @ coefficients[k:]
 
@@ -194,7 +195,9 @@ class StackedDesign:
 
 
 def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
-    """Return the columns `many` of the model matrix (`StackedDesign`)."""
+    """Return the products of numeric columns, one column for each pair, with which the propensity model can detect wrong
+    correlations (`many` of `StackedDesign`).
+    """
     standard = []
     for column, name in enumerate(public.columns):
         if not public.has_numbers(name):
@@ -231,7 +234,8 @@ simple : (k / n + 1 / M) v, for fully synthetic copies that are drawn from one f
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Combined:
-    """The combined estimates of M copies for k quantities.
+    """The same estimates (k quantities, such as regression coefficients) from M synthetic copies, combined into one
+    estimate each, with a variance.
 
     Attributes
     ----------
@@ -252,14 +256,15 @@ class Combined:
 
     @property
     def total_variance(self) -> np.ndarray:
-        """Return T, the (k,) estimated variances of the combined estimates (see `Rule`)."""
+        """Return T, the estimated variance of each combined estimate, as a (k,) array (`Rule` has the formulas)."""
         if self.rule == "simple":
             return (self.size_ratio + 1 / self.n_copies) * self.within_variance
         return self.between_variance / self.n_copies + self.within_variance
 
     @property
     def degrees_of_freedom(self) -> np.ndarray:
-        """Return the (k,) degrees of freedom nu = (M - 1) (1 + 1 / r)^2 with r = (b / M) / v_bar.
+        """Return the degrees of freedom for intervals of the combined estimates: (k,) nu = (M - 1) (1 + 1 / r)^2, where r =
+        (b / M) / v_bar compares the variance between copies with that inside them.
 
         nu is at least M - 1. nu is infinite where b is 0, and for the rule "simple". The code computes the equal expression (M
         - 1) (T / (r v_bar))^2, which needs no division by v_bar.
@@ -270,12 +275,14 @@ class Combined:
         return np.where(between == 0, np.inf, freedom)
 
     def interval(self, confidence: float = 0.95) -> ConfidenceIntervals:
-        """Return the confidence interval from Student's t distribution with nu degrees of freedom."""
+        """Return confidence intervals for the combined estimates, from Student's t distribution with their degrees of
+        freedom.
+        """
         return student_interval(self.estimate, self.total_variance, self.degrees_of_freedom, confidence)
 
 
 def combine(estimates: np.ndarray, variances: np.ndarray, rule: Rule = "partial", size_ratio: float = 1.0) -> Combined:
-    """Combine the same estimate from M synthetic copies.
+    """Combine the estimates from M synthetic copies, such as regression coefficients, into one estimate with a variance.
 
     Parameters
     ----------
@@ -312,7 +319,9 @@ def combine(estimates: np.ndarray, variances: np.ndarray, rule: Rule = "partial"
 
 @dataclass(frozen=True, kw_only=True)
 class PropensityScore:
-    """The distance of the propensity scores p of all N stacked rows from c, the synthetic share of the rows.
+    """How well a model can tell synthetic rows from original ones, measured by the propensity scores p (fitted
+    probabilities of "synthetic") of all N rows of both tables. Their distance from c, the share of synthetic rows, is small
+    if the tables are alike.
 
     Attributes
     ----------
@@ -329,12 +338,15 @@ class PropensityScore:
 
     @property
     def ratio(self) -> float:
-        """Return pmse / null_expectation: about 1 for rows drawn from the original's distribution, or NaN for k = 1."""
+        """Return the pMSE divided by its mean for rows from the distribution of the original: about 1 if synthetic and
+        original rows are alike. NaN if the model has only an intercept.
+        """
         return self.pmse / self.null_expectation if self.null_expectation > 0 else float("nan")
 
 
 def propensity_score(public: PublicTable, copy: Counts) -> PropensityScore:
-    """Return the pMSE of a logistic regression of "synthetic" on all columns, on the stacked original and synthetic rows.
+    """Measure how well a logistic regression on all columns can tell synthetic rows from original ones, by the mean squared
+    distance of its propensity scores from their mean (pMSE).
 
     The model has an indicator for every bin of every column. For every two columns with numbers, it has the product of their
     standardised numbers. So the model detects differences in single columns and in correlations.
@@ -369,7 +381,9 @@ _LINEAR_RANK_TOLERANCE = 1e-10
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Line:
-    """A fitted regression: (k,) estimates and standard errors, intercept first; NaN where the rows do not determine it."""
+    """A fitted regression: (k,) estimates and standard errors, the intercept first. They are NaN where the rows do not
+    determine the coefficients.
+    """
 
     estimates: np.ndarray
     standard_errors: np.ndarray
@@ -386,7 +400,8 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RegressionComparison:
-    """A linear or logistic regression on the original and on the synthetic data. All arrays are (k,), the intercept first.
+    """A linear or logistic regression, fitted to the original and to the synthetic data and compared. All arrays are (k,),
+    the intercept first.
 
     Attributes
     ----------
@@ -407,7 +422,8 @@ class RegressionComparison:
 
 
 def standardised_difference(original: np.ndarray, synthetic: np.ndarray, original_se: np.ndarray) -> np.ndarray:
-    """Return |beta_orig - beta_syn| / SE(beta_orig), at least 0, or NaN if the standard error is 0.
+    """Return by how many standard errors of the original estimate the synthetic one differs: |beta_orig - beta_syn| /
+    SE(beta_orig), or NaN if the standard error is 0.
 
     Source: Jiang (2025), Short Course on Data Privacy, slide "Analysis-specific measures for the estimand of interest",
     second (the text has no page numbers).
@@ -422,8 +438,8 @@ _CONFIDENCE = 0.95
 def compare_regressions(
     public: PublicTable, copies: Sequence[Counts], *, target: str, features: Sequence[str], rule: Rule = "partial"
 ) -> RegressionComparison:
-    """Return the comparison of a linear regression of `target` on `features` and an intercept (least squares), on the original
-    and on M synthetic copies.
+    """Fit the linear regression of `target` on `features` and an intercept (least squares) to the original and to M
+    synthetic copies, and compare the coefficients.
 
     Every column has the representative values of its bins. With two or more copies, the synthetic interval follows the
     combining rules (`combine`). With one copy, it is the interval of this copy, analysed as if the copy were the original.
@@ -469,7 +485,8 @@ def compare_regressions(
 
 
 def fit_line(public: PublicTable, table: Counts, target: str, features: Sequence[str]) -> Line:
-    """Return the ordinary least squares fit, with every cell weighted by its count, and the textbook standard errors.
+    """Return the ordinary least squares fit to the rows of a table of counts (every cell weighted by its count), with the
+    textbook standard errors.
 
     beta = (X'WX)^-1 X'Wy, s^2 = sum_c w_c (y_c - x_c beta)^2 / (n - k), SE^2 = s^2 diag (X'WX)^-1, with W the counts and n
     their sum. The result is exactly the ordinary least squares of the n rows in which no column of the regression is missing.
@@ -519,7 +536,8 @@ def utility_figures(
     features: Sequence[str] = (),
     rule: Rule = "partial",
 ) -> dict[str, float]:
-    """Return utility statistics of M >= 1 synthetic copies of a public table, by name: means over the copies and the slopes.
+    """Return how useful M >= 1 synthetic copies of a public table are, as statistics by name. These are means over the
+    copies, and over the slopes of a regression.
 
     pmse is best at 0 and worst at 1/4, its ratio about 1 for rows drawn from the original; overlaps are at most 1. If the
     public table does not determine the regression, its statistics are missing. If a copy does not determine a statistic, the
@@ -563,7 +581,8 @@ def check_known(option: str, names: Sequence[str], names_known: Sequence[str]) -
 
 @dataclass(frozen=True, kw_only=True)
 class CopyComparison:
-    """The analyses with which copies and the original are compared.
+    """The analyses by which synthetic copies are compared with the original: the regression to fit, and the columns that an
+    intruder knows.
 
     Attributes
     ----------

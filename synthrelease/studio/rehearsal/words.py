@@ -24,8 +24,8 @@ from synthrelease.studio.rehearsal.rehearse import Rehearsal
 
 
 def proposal_words(rehearsal: Rehearsal) -> list[str]:
-    """Return sentences on the proposed plan: its cost, and how often it finds no table. If there is no proposal, return an
-    empty list.
+    """Say what the proposed plan is, what it costs and how often it finds no table, in sentences. Without a proposal, the
+    list is empty.
     """
     proposal, spec = rehearsal.proposal, rehearsal.spec
     if proposal is None:
@@ -59,7 +59,9 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def _expected(judgement: Judgement, wanted: float) -> list[str]:
-    """Return sentences on the expected results of a plan. `wanted` is the value of --nothing."""
+    """Say in sentences what results to expect of the proposed plan, and whether it finds no table more often than wanted.
+    `wanted` is the value of --nothing.
+    """
     fits = f", with {so_many(judgement.fits, 'private fit')}" if judgement.fits else ""
     limit, interval = f"{100 * wanted:g}%", f"{percent(judgement.acceptance_low)} to {percent(judgement.acceptance_high)}"
     accepted = f"Of these attempts, {percent(judgement.acceptance)} were accepted (95% interval {interval})"
@@ -123,7 +125,9 @@ def rounds_text(law: FiniteLaw) -> str:
 
 
 def lines(chosen: Offer | None) -> str:
-    """Return the lines of TOML with the offered budget and rounds, or an empty string if there is no offer."""
+    """Return the proposed budget and number of rounds as TOML lines for the configuration, or an empty string if there is
+    no offer.
+    """
     if chosen is None or chosen.law is None:
         return ""
     return (
@@ -183,7 +187,9 @@ def finite(value: float) -> float | None:
 
 
 def units(rehearsal: Rehearsal) -> dict[str, str]:
-    """Return the unit of the value and threshold of each criterion. The unit of a plain number is an empty string."""
+    """Return the units of the criterion values and thresholds, by the name of the criterion. The unit of a plain number is
+    an empty string.
+    """
     facts = rehearsal.spec.setting.facts(rehearsal.spec.space[0].transformation)
     return {criterion.name: explain(criterion).figure_unit(facts) for criterion in rehearsal.spec.criteria}
 
@@ -282,8 +288,8 @@ _OPEN = (
 
 
 def warnings(rehearsal: Rehearsal) -> list[str]:
-    """Return warnings, each as one or more sentences: that [unit] does not yet state how many rows a person can have, and
-    which thresholds have problems.
+    """Return warnings, each as one or more sentences: what is wrong with the thresholds of criteria, and whether the
+    configuration does not yet say how many rows one person can have ([unit]).
     """
     open_questions = [] if rehearsal.spec.unit.answered else [_OPEN]
     if rehearsal.look is None:
@@ -329,8 +335,8 @@ def _kind(rehearsal: Rehearsal, name: str) -> str:
 
 
 def telling_pairs(rehearsal: Rehearsal, limit: int = 6) -> list[str]:
-    """Return a line for each pair of associated columns that no criterion tests, at most `limit`, the lost pairs first. A
-    last line says how many more pairs the report has.
+    """Return a line for each of at most `limit` pairs of associated columns that no criterion tests, first the pairs whose
+    association the candidates lost. A last line says how many more pairs the report has.
     """
     pairs = rehearsal.look.pairs if rehearsal.look else ()
     chosen = sorted(pairs, key=lambda pair: not pair.lost)[:limit]
