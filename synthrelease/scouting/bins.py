@@ -49,7 +49,7 @@ the noise in standard deviations, by which the noisy count of a code may be lowe
 
 @dataclass(frozen=True, kw_only=True)
 class ScoutedBins:
-    """The bins that a draft gives to a column of a scout, chosen from its noisy counts.
+    """The bins of a column in a draft, chosen from the noisy counts that a scout published.
 
     Attributes
     ----------

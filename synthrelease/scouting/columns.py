@@ -281,7 +281,7 @@ def _grid(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell
 def scouted_columns(
     entries: Mapping[str, CodebookEntry], only: Sequence[str] | None = None, leave_out: Sequence[str] = ()
 ) -> tuple[ScoutedColumn, ...]:
-    """Return the columns that a scout counts, in the form in which the entries of a codebook describe them.
+    """Return the columns that a scout counts with noise, in the form in which the entries of a codebook describe them.
 
     Parameters
     ----------

@@ -380,7 +380,7 @@ def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehe
 
 def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]:
     """Compare the threshold of a criterion with criterion values from a rehearsal (its marks). Return a picture, the values
-    of the marks, and whether the threshold says nothing.
+    of the marks, and whether the threshold is too high to test associations.
 
     The marks are up to three criterion values from a rehearsal: of two halves of the public file, of this draft, and of
     independent columns. A threshold that independent columns meet does not test associations. Picture and values are empty

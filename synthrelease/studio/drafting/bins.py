@@ -302,7 +302,8 @@ _SELDOM, _MOVED = 1000, 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class NumberFacts:
-    """The numbers that criteria need about a numeric column, such as the value that represents each bin in a mean.
+    """Facts about a numeric column for the acceptance criteria, such as the value that represents each bin in means and
+    regressions.
 
     Attributes
     ----------
@@ -322,7 +323,8 @@ class NumberFacts:
 def number_facts(
     values: np.ndarray, counts: np.ndarray, bins: Sequence[Sequence[IntervalBin]], bounds: Range, *, whole: bool, weight: bool
 ) -> NumberFacts:
-    """Compute from public rows what criteria need to know about a numeric column, such as the value that represents each bin.
+    """Compute facts about a numeric column from its public rows, such as the value that represents each bin in means and
+    regressions.
 
     Parameters
     ----------
@@ -369,8 +371,8 @@ def far_value(values: np.ndarray, counts: np.ndarray) -> str:
 def bin_numbers(
     values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool
 ) -> dict[str, float]:
-    """Return the value that represents each bin in criteria, by the label of the bin. Bins that keep their default value
-    are omitted.
+    """Return the value that represents each bin in means and regressions, by the label of the bin. Bins that keep their
+    default value are omitted.
 
     The representative value is the rounded mean of the rows in the bin, limited to the bounds. It is the middle of the bin if
     the bin has no rows, or if the mean is less than a twentieth of a standard deviation away.

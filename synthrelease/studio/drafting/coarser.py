@@ -162,7 +162,7 @@ def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraf
 
 def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -> ColumnDraft:
     """Return a column of numbers with wider bins, which keep only some of the old limits, and with the values that
-    represent them in criteria.
+    represent them in means and regressions.
 
     Parameters
     ----------
@@ -185,8 +185,8 @@ def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -
 def _mean(
     interval: IntervalBin, old: Sequence[IntervalBin], means: np.ndarray, rows: np.ndarray, numbers_of: Mapping[str, float]
 ) -> float:
-    """Return the value that represents a merged bin in criteria: the mean of the values of its old bins, weighted by their
-    rows.
+    """Return the value that represents a merged bin in means and regressions: the mean of the values of its old bins,
+    weighted by their rows.
     """
     inside = np.array([interval.lower <= part.lower and part.upper <= interval.upper for part in old])
     if interval.label in numbers_of or not rows[: len(old)][inside].sum():

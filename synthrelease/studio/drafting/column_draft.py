@@ -268,8 +268,8 @@ class ColumnDraft:
 
     @property
     def numbers_of_bins(self) -> dict[str, float]:
-        """The value that represents each coarse bin in criteria, by the label of the bin. Bins that keep their default
-        value are omitted.
+        """The value that represents each coarse bin in means and regressions, by the label of the bin. Bins that keep their
+        default value are omitted.
         """
         labels = [interval.label for interval in parse_bins(self.texts_of_bins, whole_numbers=self.is_whole)]
         return {label: self.facts.numbers[label] for label in labels if label in self.facts.numbers} if self.facts else {}

@@ -134,9 +134,7 @@ def _step(values: np.ndarray) -> int:
 
 
 def _filled(values: np.ndarray, step: int | None = None) -> float:
-    """Return how completely values fill their range: the share of its numbers that occur, counted in steps of their common
-    divisor.
-    """
+    """Return which share of their range the values fill, in steps of their common divisor, such as 0.75 for 10, 20 and 40."""
     return float(len(values) / ((values[-1] - values[0]) / (step or _step(values)) + 1))
 
 

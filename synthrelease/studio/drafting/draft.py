@@ -921,7 +921,8 @@ def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candi
 
 
 def in_order_of_use(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Sort plans by preference: those that preserve enough of the associations come first, ordered by epsilon.
+    """Sort plans for measuring tables by preference: those that preserve enough of the associations come first, ordered by
+    epsilon.
 
     Candidates that preserve enough, or nearly as much as the best candidate, come first, ordered by epsilon. Among candidates
     with the same epsilon, candidates close to the best preserved share come first, and among these the narrowest bins. So no

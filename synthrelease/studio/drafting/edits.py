@@ -421,7 +421,7 @@ class _References:
         self._criteria()
 
     def _take(self, path: Path_, description: str, *, acceptance: bool = False, value: str | None = None) -> None:
-        """Record a change with its description: an entry is removed, or gets a new value."""
+        """Record a change of a setting with its description: the setting is removed, or gets a new value."""
         (self.of_acceptance if acceptance else self.of_configuration).append(Edit(path=path, toml=value))
         self.taken.append(description)
 
@@ -749,8 +749,8 @@ def _ends(binning: Binning, whole: bool) -> Ends:
 
 
 def filled_numbers(column: Column, numbers_of: Mapping[str, float], public: PublicFile, policy: InputTable) -> dict[str, float]:
-    """Return the value that represents each bin of a column in criteria: its present value or, if it has none, the mean of
-    its public rows.
+    """Return the value that represents each bin of a column in means and regressions: its present value or, if it has none,
+    the mean of its public rows.
 
     Values of bins that the column no longer has are removed. A bin whose mean is close to its default value has no entry.
     """

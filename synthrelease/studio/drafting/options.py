@@ -545,8 +545,8 @@ class UnitAnswer:
     def ordered(
         self, file: PublicFile, unreleased: Collection[str], forms: Mapping[str, str | None], declared: Collection[str] = ()
     ) -> UnitAnswer:
-        """Complete the answer with facts from the public file: how many rows of persons are not released, and which column
-        gives the order of a person's rows, if any.
+        """Add facts from the public file to this answer: how many rows of persons are not released, and which column gives
+        the order of a person's rows, if any.
 
         Parameters
         ----------

@@ -841,8 +841,8 @@ class Order:
 
 
 def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]:
-    """Return evidence on whether the order of a column's values has a meaning, for each column of whole numbers, or of few
-    numbers with fractions, by name. The other columns give the evidence.
+    """Judge by other columns whether the order of a column's values has a meaning. Return the evidence by name, for each
+    column of whole numbers, or of few numbers with fractions.
 
     Columns with fewer than three different values are omitted.
     """
