@@ -81,8 +81,8 @@ def _criterion(part: CriterionPart) -> Iterator[str]:
         return
     best, worst = read.figure_range
     if (float(part.best), math.inf if part.worst is None else float(part.worst)) != (best, worst):
-        stated = f"{part.best} to {'null' if part.worst is None else part.worst}"
-        yield f"best and worst are {stated}, but the settings give {best:g} to {'null' if math.isinf(worst) else f'{worst:g}'}"
+        stated = f"{part.best} and {'null' if part.worst is None else part.worst}"
+        yield f"best and worst are {stated}, but the settings give {best:g} and {'null' if math.isinf(worst) else f'{worst:g}'}"
 
 
 # Largest number of differences that are reported. Without this limit, every value of release.json could be reported.
@@ -101,7 +101,7 @@ def plan(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, by
         return Check(name="plan", problems=tuple(str(problem) for problem in error.problems[:_SHOWN]))
     problems = list(_problems(document, table, spec))
     left = len(problems) - _SHOWN
-    listed = problems[:_SHOWN] + ([f"{so_many(left, 'more problem')} of this kind"] if left > 0 else [])
+    listed = problems[:_SHOWN] + ([f"and {so_many(left, 'more problem')}"] if left > 0 else [])
     summary = f"epsilon {decimal_text(spec.plan.total.epsilon)}, rules, criteria and schema follow from {NAME}"
     return Check(name="plan", found=summary, problems=tuple(listed))
 

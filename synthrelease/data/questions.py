@@ -127,7 +127,7 @@ def _two_groups(parts: dict[str, str], text: str) -> tuple[str, str]:
     if list(parts)[:2] != [":", "against"] or "by" in parts:
         raise InputError(
             f"{cut(text, 200)!r}: To compare two groups, write 'CONDITION against CONDITION' after a colon, as in 'share "
-            "income < 900: age >= 60 against < 60'. It cannot have 'by'. Ask about one group at a time, with 'where'."
+            "income < 900: age >= 60 against < 60'. A comparison cannot have 'by'. Ask about one group at a time, with 'where'."
         )
     first, second = parts[":"], parts["against"]
     if second in ("rest", "the rest"):

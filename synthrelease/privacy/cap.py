@@ -63,8 +63,8 @@ class Cap:
             return
         if not (0 <= self.tests < self.epsilon and self.gaussian_delta > 0 and self.delta < 1 and self.rho > 0):
             raise Unexpected(
-                "With delta > 0, rho must be above 0 and tests below epsilon. delta must be below 1, and larger than "
-                "(1 + e^epsilon) times rare"
+                "With delta > 0, rho must be above 0 and tests below epsilon. The value of delta must be below 1, and above "
+                "(1 + e^epsilon) times the probability that a text of one row is published"
             )
         if self.rho_left <= 0:
             raise Unexpected(f"The scout costs rho = {decimal_text(self.rho)}, which leaves no budget for the release")

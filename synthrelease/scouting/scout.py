@@ -114,7 +114,8 @@ class Scouting:
         try:
             cap = cap_of(columns, _exact("--cap", request.cap), _exact("--delta", request.delta), rho, tests)
         except Unexpected as error:
-            raise InputError(f"{error}. Nothing was read.") from None
+            fault = "--cap (epsilon), --delta, --rho and --tests do not fit together"
+            raise InputError(f"{fault}. {error}. Nothing was read.") from None
         title = request.title or request.codebook.stem
         return cls(title=title, columns=columns, policy=policy, unit=unit, cap=cap, rows=request.rows)
 
@@ -190,6 +191,7 @@ def cap_of(
     InputError : if delta is 0 although `rho` is stated, a column of texts has no list of codes, or a column of numbers has no
         bounds. Texts without a list need a delta above 0, because a text may occur in only one row. Numbers without bounds need
         a delta above 0, because Laplace noise has heavy tails: empty cells far from the data would seem to have rows.
+    Unexpected : if no scout and release fit into the cap.
     """
     if not delta:
         open_ended = [
@@ -205,8 +207,11 @@ def cap_of(
         tests = (1 - SHARE_WITHOUT_DELTA) * epsilon if tests is None else tests
         return Cap(epsilon=epsilon, delta=delta, rho=Fraction(0), tests=tests)
     kept = KEPT_FOR_TESTS * epsilon if tests is None else tests
+    most = rho_within(epsilon, delta) if epsilon and delta < 1 else Fraction(0)
+    if not most or rho == 0:
+        raise Unexpected("Epsilon is too small, rho is 0, or delta is not below 1")
     if rho is None:
-        rho = rounded_down(rho_within(epsilon, delta) * SHARE / (1 - OF_DEPENDENCE))
+        rho = rounded_down(most * SHARE / (1 - OF_DEPENDENCE))
     rare = sum(column.kind == "texts" for column in columns) * text_threshold(rho * (1 - OF_DEPENDENCE) / queries(columns))[1]
     return Cap(epsilon=epsilon, delta=delta, rho=rho, rare=rare, tests=kept)
 

@@ -371,7 +371,7 @@ def of_imputation(part: ImputationPart, document: ReleaseDocument, bundle: Known
     name = part.file(document.bundle)
     problems = tuple(f"{name}: {problem}" for problem in _imputation_problems(document, part, name, bundle))
     copies = so_many(0 if part.failed else part.copies, "copy", "copies")
-    summary = f"{copies} with the observed values of data.csv; each other value has a donor"
+    summary = f"{copies} with the observed values of {document.csv}; each other value has a donor"
     return Check(name="imputation", found=summary, problems=problems)
 
 
@@ -402,7 +402,8 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
     for number in range(1, part.copies + 1):
         of_copy = slice((number - 1) * len(flags), number * len(flags))
         if heads[of_copy] != [(str(number), str(row), flag) for row, flag in enumerate(flags, start=1)]:
-            yield f"copy {number}: its lines are not the rows of data.csv in order, each with the columns that were filled in"
+            named = f"copy {number}: its lines are not the rows of {document.csv} in order"
+            yield f"{named}, each with the columns that were filled in"
             continue
         bins = [column.astype(np.int64) for column in copies[of_copy].bins]
         yield from (f"copy {number}: {problem}" for problem in _copy_problems(bins, table, gaps, rules, open_))

@@ -216,7 +216,7 @@ def run_audit(
     if result == AuditResult():
         nothing = "there is nothing to audit in the chosen parts. Choose other parts (--part)"
         if scope.text:
-            nothing = "no case and no enumeration has this text in its name"
+            nothing = "in the chosen parts, no case and no enumeration has this text in its name"
         raise InputError(f"{f'--only {scope.text}' if scope.text else '--release'}: {nothing}.")
     return result
 

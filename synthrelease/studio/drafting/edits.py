@@ -361,7 +361,7 @@ def _shared(path: Path, acceptance: Path, *, columns: bool, criteria: bool) -> I
         if extends and columns:
             yield f"{neighbour} extends this configuration and would lose the column, too. Copy the tables into that file first"
         elif same and criteria:
-            advice = f"Copy this file first, and write the name of the copy into {path}"
+            advice = f"Copy the acceptance file first, and write the name of the copy into {path}"
             yield f"{neighbour} has the same acceptance file, {acceptance}, which would change. {advice}"
 
 

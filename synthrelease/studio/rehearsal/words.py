@@ -90,10 +90,10 @@ def nothing_words(rehearsal: Rehearsal) -> list[str]:
     proposed, rehearsed = proposed_plan(rehearsal), rehearsed_plan(rehearsal)
     if proposed is None or proposed.nothing_high is None:
         return []
-    earlier = "" if rehearsed is None else f". Before, this share was {percent(rehearsed.nothing)}"
+    earlier = "" if rehearsed is None else f" Before, this share was {percent(rehearsed.nothing)}."
     return [
         f"The search finds no table in {percent(proposed.nothing)} of the releases ({_at_most(proposed.nothing_high)} by a 95% "
-        f"interval){earlier}"
+        f"interval).{earlier}"
     ]
 
 
