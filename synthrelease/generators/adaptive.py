@@ -92,7 +92,8 @@ class TableWeights(dict[Columns, int]):
 
 @dataclass(frozen=True, kw_only=True)
 class RoundsPlan:
-    """A plan that divides the budget of a fit. It is public, and fixed before any private count is read.
+    """A plan of how a fit spends its budget: on single columns, on the private choices of larger tables, and on these
+    tables. It is public, and fixed before any private count is read.
 
     Attributes
     ----------
@@ -143,7 +144,8 @@ class Learned:
 
 
 def learn(private: PrivateTables, layout: Layout, n: int, background: Background, plan: RoundsPlan) -> Learned:
-    """Spend the budget of a private table with n rows on measurements, and fit the model to these measurements.
+    """Measure tables of a private table with n rows, chosen by the error of the model, until the budget is spent. Return
+    the measurements and the fitted model.
 
     The method follows McKenna, Mullins, Sheldon & Miklau (AIM, PVLDB 2022). In each round, the tables compete by their expected
     improvement: the l1 error of a table minus the noise that a measurement would add. No clique grows above a limit. The method

@@ -49,7 +49,7 @@ def distances_of(tables: CompetingTables, exact: Iterable[np.ndarray]) -> np.nda
 
 
 def scores_of(tables: CompetingTables, distances: np.ndarray) -> list[int]:
-    """Return the score of each table, from the l1 distance between its exact and expected counts.
+    """Return the score of each table for the private choice of the next measurement; large errors of the model score high.
 
     Scores are Python integers, because products of 64-bit integers could overflow: weights with twelve decimals are whole
     numbers up to 10^12. A score that overflowed could differ by 2^64 between neighbours.
@@ -58,8 +58,8 @@ def scores_of(tables: CompetingTables, distances: np.ndarray) -> list[int]:
 
 
 class Budgeted:
-    """The base class of wrappers of private counts. Each answer costs a part of the budget. When the budget is spent, no
-    answer is given.
+    """The base class of objects that hold private counts and answer questions about them with noise. Each answer costs a
+    part of the budget; when the budget is spent, no answer is given.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class PrivateTables(Budgeted):
         self._exact, self._held, self._known = opaque(lambda: lattice(self._counts)), {}, None
 
     def table(self, columns: Columns, part: Fraction) -> np.ndarray:
-        """Return the noisy int64 counts of the table of these columns, at this part of the budget."""
+        """Return the noisy int64 counts of the table of these columns, at the cost of `part` of the budget."""
         self._take(part)
         exact = opaque(lambda: self._exact_of(columns))
         return opaque(lambda: self._noisy(exact.ravel(), part).reshape(exact.shape))
@@ -184,7 +184,7 @@ class PrivateTables(Budgeted):
 
     @staticmethod
     def noisy(values: np.ndarray, *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> np.ndarray:
-        """Return (k,) int64 values with noise, for a part of a budget.
+        """Return (k,) int64 values with noise, at the cost of `part` of a budget.
 
         `sensitivity` bounds the l1 distance of the vectors of neighbours, or their squared l2 distance for Gaussian noise. If
         each count changes by at most 1, both distances have the same bound.
@@ -193,8 +193,8 @@ class PrivateTables(Budgeted):
 
     @classmethod
     def chosen(cls, scores: Sequence[int], *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> int:
-        """Privately choose the index of a high score, at a part of a budget. Replacing a record changes each score by at most
-        `sensitivity`.
+        """Privately choose the index of a high score, at the cost of `part` of a budget. Replacing a record changes each
+        score by at most `sensitivity`.
         """
         epsilon = cls.epsilon_of_choice(part)
         return choose(scores, sensitivity=sensitivity, epsilon=epsilon, mechanism=cls.selector, entropy=entropy)
@@ -208,8 +208,8 @@ class PrivateTables(Budgeted):
 
     @classmethod
     def variance(cls, part: Fraction) -> float:
-        """Return the noise variance of every count of a table that is measured at this part of the budget, or a close upper
-        bound.
+        """Return the noise variance of every count of a table whose measurement costs `part` of the budget, or a close
+        upper bound.
         """
         return cls.squares * cls.law.of_table(part).scale ** 2
 

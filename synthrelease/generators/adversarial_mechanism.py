@@ -41,7 +41,7 @@ class NoisyGradients(Budgeted):
         self._counts = counts
 
     def frequencies(self, part: Fraction) -> Frequencies:
-        """Return the noisy frequencies of the bins of all columns, measured with this part of the budget."""
+        """Return the noisy frequencies of the bins of all columns, at the cost of `part` of the budget."""
         self._take(part)
         return opaque(lambda: noisy_frequencies(self._counts, part, self._entropy))
 

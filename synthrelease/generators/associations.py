@@ -59,7 +59,8 @@ Function = tuple[int, Columns]
 
 @dataclass(frozen=True, kw_only=True)
 class Ties:
-    """The sets of columns that a generator's model connects.
+    """The sets of columns whose association a generator's model may contain, because some table, sum or dependence of the
+    model connects them.
 
     Attributes
     ----------
@@ -248,7 +249,7 @@ def in_rows(value: float | None) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TableNoise:
-    """The noise of a measured table.
+    """What is known about the noise of a measured table before it is measured, and about the prior that its fit uses.
 
     Attributes
     ----------

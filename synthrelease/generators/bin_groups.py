@@ -100,7 +100,7 @@ def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: f
 
 
 def _runs(classes: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the start and end of every run of equal numbers."""
+    """Return the start and end position of every run of equal numbers in a sequence."""
     starts = [b for b in range(len(classes)) if b == 0 or classes[b] != classes[b - 1]]
     return list(zip(starts, [*starts[1:], len(classes)], strict=True)) if starts else []
 

@@ -258,7 +258,7 @@ def _part(
 
 
 def _truth_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Truth:
-    """Return two arrays, which say for each record whether a part is true, and whether the part is false."""
+    """Return two arrays, which say for each record whether a condition is true, and whether it is false. It may be neither."""
     true, false = (replace(rule, rule=wanted).forbidden(list(digits)) for wanted in (part, Not(part)))
     return true, false
 

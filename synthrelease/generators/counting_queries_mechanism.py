@@ -55,7 +55,7 @@ class QueryAnswers(Budgeted):
         return opaque(lambda: self._kind.chosen(errors, sensitivity=1, part=part, entropy=self._entropy))
 
     def count(self, number: int, part: Fraction) -> int:
-        """Return the noisy count of a query, at this part of the budget."""
+        """Return the noisy count of a query, at the cost of `part` of the budget."""
         self._take(part)
         return int(opaque(lambda: self._kind.noisy(self._exact[[number]], sensitivity=1, part=part, entropy=self._entropy))[0])
 

@@ -211,8 +211,8 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Generated:
-    """Generated rows, and the forward pass that made them. The rows are a (batch, bins of all columns) array with values near 0
-    or 1.
+    """Rows that the generator network made, as a (batch, bins of all columns) array with values near 0 or 1, and the
+    forward pass that made them.
     """
 
     passed: Passed

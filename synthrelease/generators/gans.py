@@ -359,8 +359,8 @@ def shares_of(pairs: Pairs, chances: list[np.ndarray]) -> np.ndarray:
 
 
 def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:
-    """Return the gradient for a training step of the critic. A step against it increases the critic's scores of rows with more
-    votes than average, and decreases the other scores.
+    """Return the gradient for a training step of the critic. After the step, the critic scores rows with more votes than
+    average higher, and other rows lower.
     """
     passed = critic.forward(rows)
     return Network.gradient(passed, critic.deltas(passed, (surplus.mean() - surplus)[:, None] / len(rows)))

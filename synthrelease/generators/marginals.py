@@ -238,7 +238,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
     def unknown(self, layout: Layout) -> list[Mistake]:
-        """Return the mistakes in the columns that the settings of tables and sums name."""
+        """Return what is wrong in the settings of tables and sums, such as a name that is no column of the table."""
         others = [replace(mistake, field="only_measured") for mistake in unknown_columns(self.other_terms, layout)]
         of_sums = [mistake for scored in self.scored_sums for mistake in scored.mistakes(layout)]
         return [*unknown_columns(self.terms, layout), *others, *of_sums]

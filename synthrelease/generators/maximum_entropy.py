@@ -181,7 +181,7 @@ class _LeastSquares:
         return self._tables()[: self._n_cells]
 
     def sums(self) -> list[float]:
-        """Return the value of every sum in the latest solution."""
+        """Return the values of all sums that are consistent with the latest solution for the tables."""
         values, rows = list(self._all_sums), self._tables()[self._n_cells :]
         for index, value in zip(self._placed, rows.tolist(), strict=True):
             values[index] = value
@@ -703,7 +703,7 @@ def _conditional(tree: JunctionTree, shares: Sequence[np.ndarray], given: Mask) 
 
 
 def target_of(table: NoisyMarginal) -> Target:
-    """Return a measured table as the target of a fit."""
+    """Convert a measured table into a table that a fit must match, with the noise variance of each cell."""
     return Target(columns=table.columns, values=table.values.astype(float), variance=table.variance())
 
 
@@ -842,7 +842,7 @@ class _Dual:
         return scaled
 
     def _draw(self, shares: Sequence[np.ndarray], n: int) -> Counts:
-        """Return n rows of the distribution with these shares of the cliques' cells, always with the same random numbers."""
+        """Draw n rows of the distribution with these shares of the cliques' cells. Every call uses the same random numbers."""
         network = BayesianNetwork(layout=self.layout, families=tuple(families_of(self.tree, shares)))
         return network.sample(n, SeededEntropy(0).generator())
 

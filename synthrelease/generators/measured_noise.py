@@ -76,7 +76,7 @@ class DiscreteLaplace(_Noise):
 
     @classmethod
     def of_table(cls, cost: Fraction) -> DiscreteLaplace:
-        """Return the noise of a table with cost epsilon: its scale is 2 / epsilon."""
+        """Return the noise of a table that costs this epsilon: the scale of the noise is 2 / epsilon."""
         return cls(float(TABLE_CHANGE / cost))
 
     @property
@@ -144,7 +144,7 @@ class RoundedGaussian(_Noise):
 
     @classmethod
     def of_table(cls, cost: Fraction) -> RoundedGaussian:
-        """Return the noise of a table with cost rho: its scale is sqrt(2 / (2 rho))."""
+        """Return the noise of a table that costs this rho: the scale of the noise is sqrt(2 / (2 rho))."""
         return cls(gaussian_scale(TABLE_CHANGE / (2 * cost)))
 
     @property
@@ -263,7 +263,9 @@ def cube_tail(size: int, scale: float, beyond: int) -> float:
 
 
 def _all_radii(size: int, sums: tuple[float, ...], stop: float) -> float:
-    """Return (1 - q)^(size + 1) times the sum over k of (2k + 1)^size q^k."""
+    """Return the normalising constant for `size` numbers that share one noise vector: (1 - q)^(size + 1) times the sum over
+    all radii k of (2k + 1)^size q^k.
+    """
     return sum(_ways(size, p) * stop ** (size - p) * sums[p] for p in range(size + 1))
 
 
@@ -274,7 +276,8 @@ def _ways(size: int, p: int) -> int:
 
 @lru_cache(maxsize=1_000)
 def _power_sums(most: int, scale: float) -> tuple[float, ...]:
-    """Return s_0 = 1, s_1, ..., s_most: s_p is (1 - q)^(p + 1) times the sum of j^p q^j.
+    """Return s_0 = 1, s_1, ..., s_most, power sums of a geometric distribution with ratio q = e^(-1 / scale): s_p is (1 -
+    q)^(p + 1) times the sum over j of j^p q^j.
 
     For p above 0, s_p is q times the p-th Eulerian polynomial at q, whose coefficients are all positive.
     """

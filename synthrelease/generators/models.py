@@ -119,7 +119,7 @@ class NamedModel:
 
 
 def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Sequence[float]]) -> NamedModel:
-    """Parse a question of [[models]].
+    """Parse a question of [[models]], such as the mean of a column or the slope of a regression.
 
     Parameters
     ----------
@@ -222,8 +222,8 @@ class Measured:
         return TABLE_WEIGHT * self._unit
 
     def measure(self, private: PrivateCounts, charge: Charge, transformation: Transformation) -> NoisyModels:
-        """Measure the sums and the means of groups that answer all questions. Groups are formed by the released bins, which
-        `transformation` determines.
+        """Measure with noise the sums and the means of groups that answer all questions. If a question asks for the means
+        by a column, the groups are the released bins of this column.
 
         Privacy
         -------

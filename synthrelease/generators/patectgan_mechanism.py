@@ -88,14 +88,14 @@ class Teachers:
 
     @cached_property
     def surplus(self) -> np.ndarray:
-        """Return the (teachers, cells of all pairs) surplus of each teacher's counts (`Pairs.surplus`). Use this property only
-        after all rows are assigned, because it is cached.
+        """Return, for each teacher, how many more of its rows have each pair of bins than under independence, (teachers,
+        cells of all pairs). Use this property only after all rows are assigned, because it is cached.
         """
         return self.pairs.surplus(self.tables)
 
     @classmethod
     def dealt(cls, counts: Counts, pairs: Pairs, number: int, entropy: SystemEntropy) -> Teachers:
-        """Return teachers with the rows of a private table, assigned uniformly at random. The result is private."""
+        """Assign the rows of a private table to teachers at random, and return the teachers. The result is private."""
         teachers, ends = cls(pairs, number), np.cumsum(counts.counts)
         for start in range(0, counts.total, TEACHER_CHUNK):
             cells = np.searchsorted(ends, np.arange(start, min(start + TEACHER_CHUNK, counts.total)), side="right")
@@ -153,7 +153,7 @@ class NoisyVotes(Budgeted):
         self._teachers = Teachers.dealt(counts, pairs, teachers, entropy)
 
     def votes(self, bins: list[np.ndarray], expected: np.ndarray, part: Fraction) -> np.ndarray:
-        """Return the (rows,) noisy numbers of teachers that vote that each of these public rows is real, at this part of the
+        """Return the (rows,) noisy numbers of teachers that vote that each public row is real, at the cost of `part` of the
         budget.
         """
         self._take(part)

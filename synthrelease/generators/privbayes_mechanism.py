@@ -35,7 +35,7 @@ def measured(
     selector: str,
     entropy: SystemEntropy,
 ) -> list[NoisyTable]:
-    """Choose the structure, then measure and return its tables."""
+    """Choose the network's parent sets privately, then measure and return the table of each column with its parents."""
     marginals = lattice(counts)
     network = _choose_structure(marginals, n, parent_sets, epsilon_structure, selector, entropy)
     return _measure(marginals, network, epsilon_tables, entropy)
@@ -83,7 +83,7 @@ def score_sensitivity(n: int) -> int:
 def _choose_structure(
     marginals: Lattice, n: int, parent_sets: ParentSets, epsilon: Fraction, selector: str, entropy: SystemEntropy = SYSTEM
 ) -> list[tuple[tuple[int, ...], int]]:
-    """Choose the structure privately, and return its (parents, column) pairs in sampling order.
+    """Choose the parents of every column privately, and return the (parents, column) pairs in sampling order.
 
     Privacy
     -------

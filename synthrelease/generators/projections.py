@@ -155,7 +155,7 @@ class FrequentCombinations(Projection):
 
 
 def _occurrences(table: Counts, columns: tuple[int, ...]) -> np.ndarray:
-    """Return the (n_cells,) number of rows that have the same bins of these columns as each cell."""
+    """For each cell, return the number of rows of the table that have the same bins of these columns (n_cells,)."""
     parts = table.project(columns)
     cells = parts.find([table.bins[column] for column in columns])
     return parts.counts[cells]

@@ -122,7 +122,7 @@ class NoisyModels:
 
 
 def columns_of(parts: Iterable[Factor | Rows]) -> set[str]:
-    """Return the names of all columns that the factors and the conditions on rows use."""
+    """Return the names of all columns that a question's factors and its conditions on rows use."""
     names = set[str]()
     for part in parts:
         if isinstance(part, Value):

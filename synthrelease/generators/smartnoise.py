@@ -180,7 +180,8 @@ class AIM(LibraryGenerator):
             yield Mistake(field="rounds", text=problem)
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
-        """Run the library inside `spend`, and build a network from its fitted model.
+        """Let the library fit its model to the private rows with noise, and convert the model into a network from which
+        rows are drawn.
 
         Privacy
         -------
@@ -214,7 +215,8 @@ class MST(LibraryGenerator):
     paper: ClassVar[str] = "McKenna, Miklau & Sheldon 2021"
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
-        """Run the library inside `spend`, and build a network from its fitted model.
+        """Let the library fit its model to the private rows with noise, and convert the model into a network from which
+        rows are drawn.
 
         Privacy
         -------

@@ -120,7 +120,7 @@ class Cap:
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """Return the charges of the scout, in the form in which they appear in the charge tree of the release."""
+        """Return the charges of the scout, as they appear in the charge tree of a release that follows it."""
         if self.pure:
             return (mechanism(SCOUT, self.alone, "noisy tables of single columns, before the release"),)
         because = f"alone {decimal_text(self.alone)} at delta = {float(self.delta):g}"

@@ -25,7 +25,7 @@ class Between(NamedTuple):
 
 
 class Law(Protocol):
-    """The distribution of a non-negative integer X."""
+    """The interface of a distribution of a non-negative integer X. It gives bounds on its cumulative probabilities."""
 
     def below(self, bits: int) -> Iterator[tuple[int, int]]:
         """Yield integer bounds on 2^bits times the cumulative probabilities Pr[X < i] for i = 1, 2, ..., as long as these

@@ -102,7 +102,9 @@ def _logarithms(rejection: np.ndarray, atoms: Atoms) -> tuple[np.ndarray, np.nda
 
 
 def _power_and_sum(base: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return base^k and h_k = 1 + base + ... + base^(k - 1), by doubling k: h_2k = h_k (1 + base^k), h_k+1 = 1 + base h_k."""
+    """Return base^k and the geometric sum h_k = 1 + base + ... + base^(k - 1), where k = `exponent`. They are computed by
+    doubling k: h_2k = h_k (1 + base^k), h_k+1 = 1 + base h_k.
+    """
     power, total = np.ones_like(base), np.zeros_like(base)
     for bit in f"{exponent:b}":
         power, total = power * power, total * (1 + power)

@@ -380,7 +380,9 @@ def amount(name: str, number: str | int | float | Fraction) -> Fraction:
 
 
 def summed(statement: Statement) -> Statement:
-    """Return the statement. Raises BudgetError if a sum of the charges has too many digits to be computed and shown."""
+    """Check that the charges of a ledger can be added up, and return the ledger's content. Raises BudgetError if a sum has
+    too many digits to be computed and shown.
+    """
     for amounts in ([entry.epsilon for entry in statement.entries], [entry.delta for entry in statement.entries]):
         total = Fraction(0)
         for amount_of_entry in amounts:

@@ -224,7 +224,9 @@ class SystemEntropy:
         return np.asarray(values, dtype=np.int64) + drawn(len(values), rate, self)
 
     def chosen(self, losses: Losses, mechanism: str) -> int:
-        """Draw the index of a candidate by its loss, exactly, with the mechanism "permute_and_flip" or "exponential"."""
+        """Privately choose a candidate with a small loss, and return its index. The draw is exact; the mechanism is
+        "permute_and_flip" or "exponential".
+        """
         return {"permute_and_flip": permute_and_flip, "exponential": exponential}[mechanism](losses, self)
 
     def pick(self, n_choices: int) -> int:

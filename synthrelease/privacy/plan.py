@@ -447,7 +447,9 @@ class RowsLeftOut:
 
     @property
     def many(self) -> bool:
-        """Return whether the share of excluded records is at least `MANY_LEFT_OUT`. Documents must state this prominently."""
+        """Return whether the share of records that were not used is so large (`MANY_LEFT_OUT`) that documents must state it
+        prominently.
+        """
         return self.least >= MANY_LEFT_OUT * self.of
 
 

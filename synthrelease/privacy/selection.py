@@ -37,7 +37,7 @@ _SHOWN = 20  # Largest number of values of a distribution that a text lists
 
 
 class StoppingLaw(Protocol):
-    """The interface of a distribution of the hidden number K of rounds."""
+    """The interface of a distribution of the hidden number K of rounds of a search."""
 
     @property
     def words(self) -> str:
@@ -162,7 +162,8 @@ class NegativeBinomial:
         return np.expm1(-shape * np.log(left)) / math.expm1(-shape * math.log(stop))  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return the cost of the selection for pure rounds with this epsilon.
+        """Return the epsilon of a search in which every round is pure and has this epsilon. The number of rounds has this
+        truncated negative binomial distribution.
 
         The cost is attained at an acceptance probability of 1 / (1 + e^epsilon), where both likelihood ratios are largest
         (theory 2b.6, price of truncated negative binomial distributions).
