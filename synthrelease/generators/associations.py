@@ -464,7 +464,7 @@ class Associations:
         return None
 
     def _of_two(self, names: tuple[str, ...], columns: Columns) -> Association:
-        """Return the association of two columns that no table contains together."""
+        """Return how well the rows preserve the association of two columns that no table contains together."""
         tied, through = self._separator(*columns)
         if not tied and not through:
             return Association(columns=names, carried="no", how="independent")
@@ -478,7 +478,9 @@ class Associations:
         return Association(columns=names, carried="in part", how=next(reasons_met, "through other columns"), through=separating)
 
     def _of_three(self, names: tuple[str, ...], columns: Columns) -> Association:
-        """Return the association of three columns that no table contains together. It is derived from their pairs."""
+        """Return how well the rows preserve the association of three columns that no table contains together. It is derived
+        from their pairs.
+        """
         pairs = {pair: self._of(pair).carried for pair in combinations(columns, 2)}
         if any(all(carried == "no" for pair, carried in pairs.items() if column in pair) for column in columns):
             return Association(columns=names, carried="no", how="independent")
@@ -502,8 +504,8 @@ class Associations:
         return tuple(sorted(closed))
 
     def _cells(self, columns: Iterable[int]) -> int:
-        """Return the number of cells of the table of these columns. A column that is a function of other columns adds no
-        cells.
+        """Return the number of cells of the table of these columns. Columns that the others determine, as the municipality
+        determines the region, add no cells.
         """
         free = set(columns)
         for column in sorted(free, reverse=True) if self.functions else ():

@@ -167,7 +167,9 @@ class Frontier:
             yield piece
 
     def extend(self, families: Sequence[Family]) -> None:
-        """Add the columns of further families to every cell, in sampling order."""
+        """Give every cell its bins in further columns, in sampling order. A family is a column with its parents and its
+        probabilities.
+        """
         for family in families:
             if not self.has_room_for(family):
                 self.finish()
@@ -280,8 +282,8 @@ def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Gener
 
 
 def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Divide the whole-number total of each row by the row's shares, by systematic rounding with an independent offset for
-    every row.
+    """Divide the whole-number total of each row among its cells, in proportion to the row's shares, by systematic rounding.
+    Every row has an independent random offset.
 
     The offsets must be independent: otherwise all rows with total 1 and the same shares would choose the same cell.
     """

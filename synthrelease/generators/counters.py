@@ -30,8 +30,8 @@ State = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class CountSoFar:
-    """One step of a running count. A rule such as "at most one person is the head" counts parts that are true; after each
-    part, an additional column has the count so far.
+    """One step of a running count. A rule such as "at most one person is the head" counts how many conditions are true;
+    after each condition, an additional column has the count so far.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Counters:
 
     @property
     def wide(self) -> Layout:
-        """Return the layout of rows to which the columns of running counts are added."""
+        """Return the layout of the rows after the columns of running counts are added to it."""
         numbers = range(1, len(self.steps) + 1)
         return Layout(
             columns=(*self.layout.columns, *(f"count {number}" for number in numbers)),

@@ -100,7 +100,9 @@ class Drawing:
 
 
 def _sum_of_products(sizes: Sequence[int], number: int) -> int:
-    """Return the sum, over all sets of `number` columns, of the products of their sizes."""
+    """Return the sum, over all sets of `number` columns, of the products of their sizes. This is the number of cells of all
+    tables of `number` columns.
+    """
     sums = [1] + [0] * number
     for size in sizes:
         for taken in range(number, 0, -1):
@@ -155,7 +157,9 @@ def tails(h: np.ndarray, m: int, rows: int, distance: int) -> np.ndarray:
 
 
 def _upper_tail(x: np.ndarray, g: np.ndarray, m: int, rows: int) -> np.ndarray:
-    """Return Pr[X >= x] for each pair of x and G, X hypergeometric. Terms are added until the remainder is negligible."""
+    """Return, for each pair of x and g, the probability that a sample of m of the rows contains at least x of the g rows
+    that satisfy a condition. Terms are added until the remainder is negligible.
+    """
     x = np.maximum(x, np.maximum(0, m - (rows - g))).astype(float)
     possible = x <= np.minimum(g, m)
     x, ones = x[possible], g[possible].astype(float)

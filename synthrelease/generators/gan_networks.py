@@ -195,7 +195,7 @@ class AdversarialGenerator(Generator):
         return weights + max(self.private_cells(layout) + generated, law)
 
     def private_cells(self, layout: Layout) -> int:
-        """Return the number of numbers in memory while the private rows are used."""
+        """Return the memory, in numbers, that is needed while the private rows are used."""
         raise NotImplementedError
 
 
@@ -366,7 +366,7 @@ def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
 
 
 def gradient_cells(layout: Layout, critic_width: int) -> int:
-    """Return the number of numbers that `noisy_gradient` keeps in memory at once."""
+    """Return the memory, in numbers, that `noisy_gradient` needs at once."""
     return CHUNK * (4 * critic_width + len(layout.sizes))
 
 

@@ -94,7 +94,7 @@ def count_apart(
 def measure_tables(
     counts: Counts, tables: list[tuple[tuple[int, ...], Fraction]], kind: type[CountNoise], entropy: SystemEntropy
 ) -> tuple[NoisyMarginal, ...]:
-    """Measure every table j at the cost eps_j or rho_j."""
+    """Measure every table j with noise, at its own cost eps_j or rho_j."""
     marginals = lattice(counts)
     measured = []
     for columns, cost in tables:

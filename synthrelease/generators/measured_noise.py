@@ -100,24 +100,30 @@ class DiscreteLaplace(_Noise):
 
     @property
     def highest_moment(self) -> float:
-        """Return the supremum of all h >= 0 for which E[e^(h z)] is finite."""
+        """Return the supremum of all h >= 0 for which the moment E[e^(h z)] of the noise z is finite."""
         return 1 / self.scale
 
     def limit(self, risk: float) -> int:
-        """Return the smallest t with Pr[|z| > t] <= risk, using Pr[|z| > t] = 2 a^(t+1) / (1 + a), a = e^(-1 / scale)."""
+        """Return the smallest t that the absolute noise |z| exceeds with probability at most `risk`. It uses Pr[|z| > t] =
+        2 a^(t+1) / (1 + a), a = e^(-1 / scale).
+        """
         return max(0, math.ceil(-self.scale * math.log(risk * (1 + math.exp(-1 / self.scale)) / 2)) - 1)
 
     def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
-        """Return ln E[e^(i t z)] at the angles t, a real number."""
+        """Return the logarithm of the characteristic function of the noise z, ln E[e^(i t z)], at the angles t. It is a
+        real number.
+        """
         return np.asarray(-np.log1p(self._spread * np.sin(angles / 2) ** 2))
 
     def log_moment(self, h: np.ndarray) -> np.ndarray:
-        """Return ln E[e^(h z)], up to rounding."""
+        """Return the logarithm of the moment-generating function of the noise z, ln E[e^(h z)], up to rounding."""
         return np.asarray(-np.log1p(-self._spread * np.sinh(h / 2) ** 2))
 
     @property
     def _spread(self) -> float:
-        """Return 4 a / (1 - a)^2 with a = e^(-1 / scale)."""
+        """Return twice the variance of the discrete noise, 4 a / (1 - a)^2 with a = e^(-1 / scale), from which its moments
+        are computed.
+        """
         return 4 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
 
 
@@ -158,27 +164,31 @@ class RoundedGaussian(_Noise):
 
     @property
     def variance_above(self) -> float:
-        """Return the variance of the noise at large scales. Tables are weighted by this variance."""
+        """Return the variance of the noise at large scales. It determines the weight of a noisy table in a fit."""
         return self.scale**2 + 1 / 12
 
     @property
     def mean_size(self) -> float:
-        """Return E|z| of the continuous distribution of the same scale: the mean error that noise adds to each cell of a
-        table.
+        """Return the mean absolute error that the noise adds to a cell of a table: E|z| of the continuous distribution of
+        the same scale.
         """
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
     def highest_moment(self) -> float:
-        """Return the supremum of all h >= 0 for which E[e^(h z)] is finite."""
+        """Return the supremum of all h >= 0 for which the moment E[e^(h z)] of the noise z is finite."""
         return math.inf
 
     def limit(self, risk: float) -> int:
-        """Return the smallest t with Pr[|z| > t] <= risk, using Pr[|z| > t] = 2 Pr[N > (t + 1/2) / scale]."""
+        """Return the smallest t that the absolute noise |z| exceeds with probability at most `risk`. It uses Pr[|z| > t] =
+        2 Pr[N > (t + 1/2) / scale] for a standard normal N.
+        """
         return least_whole(lambda t: math.erfc((t + 0.5) / self.scale / math.sqrt(2)) <= risk)
 
     def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
-        """Return ln E[e^(i t z)] at the angles t, a real number."""
+        """Return the logarithm of the characteristic function of the noise z, ln E[e^(i t z)], at the angles t. It is a
+        real number.
+        """
         turned = np.remainder(angles + np.pi, 2 * np.pi) - np.pi
         turns = 2 * np.pi * np.arange(-_TURNS, _TURNS + 1)
         near = np.asarray(-((self.scale * turned) ** 2) / 2)
@@ -194,7 +204,9 @@ class RoundedGaussian(_Noise):
         return near
 
     def log_moment(self, h: np.ndarray) -> np.ndarray:
-        """Return an upper bound of ln E[e^(h z)], from the main term of Poisson's sum and a bound of the other terms."""
+        """Return an upper bound on the logarithm of the moment-generating function of the noise z, ln E[e^(h z)]. It is the
+        main term of Poisson's sum plus a bound on the other terms.
+        """
         half, turns = h / 2, np.arange(1, _TURNS + 1)
         others = 2 * (np.exp(-2 * (np.pi * turns * self.scale) ** 2) / (np.pi * turns)).sum() * half
         return np.asarray((self.scale * h) ** 2 / 2 + np.log(np.sinh(half) / half) + np.log1p(others * (1 + _ROUNDED_UP)))
@@ -263,8 +275,8 @@ def cube_tail(size: int, scale: float, beyond: int) -> float:
 
 
 def _all_radii(size: int, sums: tuple[float, ...], stop: float) -> float:
-    """Return the normalising constant for `size` numbers that share one noise vector: (1 - q)^(size + 1) times the sum over
-    all radii k of (2k + 1)^size q^k.
+    """Return the sum over all radii k of (2k + 1)^size q^k, times (1 - q)^(size + 1). This is the scaled normalising
+    constant of the noise that `size` numbers share.
     """
     return sum(_ways(size, p) * stop ** (size - p) * sums[p] for p in range(size + 1))
 
@@ -410,7 +422,9 @@ class SharedNoise:
         return radii, weights / 2 * _TAIL * left ** (_TAIL - 1)
 
     def half_width(self, weights: np.ndarray, normal_variance: float, confidence: float) -> float:
-        """Return a t with Pr[|Z| <= t] >= confidence, as the function `half_width` does for independent noises."""
+        """Return half the width of a confidence interval: a t with Pr[|Z| <= t] >= confidence, where the error Z is a
+        weighted sum of the entries plus a normal error.
+        """
         sizes = np.sort(np.abs(weights[weights != 0]))[::-1]
         whole = math.sqrt(float(sizes @ sizes) * self.variance + normal_variance)
         if not whole > 0:

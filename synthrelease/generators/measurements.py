@@ -547,7 +547,7 @@ class NoisySum:
         return 2.0 * float(scale) ** 2 if self.together == 1 else cube_sd(self.together, scale) ** 2
 
     def limit(self, risk: float) -> int:
-        """Return a limit that the absolute noise exceeds with probability at most this risk."""
+        """Return a limit that the absolute noise of the sum exceeds with probability at most `risk`."""
         return entry_limit(self.together, self.sensitivity / self.epsilon, risk)
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisySum:

@@ -165,8 +165,8 @@ class NestedGenerator(MarginalsGenerator):
         return [columns for columns in dict.fromkeys(projected) if columns]
 
     def model(self, measured: NoisyMarginals, background: Background) -> NestedModel:
-        """Combine the information of all levels, and return the model of the other columns together with the tables of
-        areas.
+        """Combine the measurements of all levels of areas. Return the model of the columns other than areas, together with
+        the tables by which rows get areas.
         """
         layout, others = measured.layout, self._apart(measured.layout)
         areas, structure = [layout.index(name) for name in self.chain], set(self.structure(layout))

@@ -170,7 +170,7 @@ def dealt_out(
 def noisy_votes(
     teachers: Teachers, bins: list[np.ndarray], expected: np.ndarray, rho: Fraction, entropy: SystemEntropy
 ) -> np.ndarray:
-    """Return the (rows,) int64 votes with rounded Gaussian noise.
+    """Return the (rows,) int64 numbers of teachers that vote for each row, with rounded Gaussian noise.
 
     Privacy
     -------

@@ -48,8 +48,8 @@ _FLOOR = 1e-12  # Number that is added to the share of every cell, so that every
 
 
 class LibraryGenerator(Generator):
-    """The base class of families of smartnoise-synth. The library's guarantee is zero-concentrated for adding or removing one
-    record.
+    """The base class of the generators that the library smartnoise-synth implements. The library's guarantee is
+    zero-concentrated for adding or removing one record.
     """
 
     guarantee: ClassVar[Guaranteed] = "zCDP"

@@ -168,7 +168,9 @@ class Charge:
         return self.because
 
     def leaves(self) -> Iterator[Charge]:
-        """Yield the single mechanisms below this node. A node without parts yields itself."""
+        """Yield the charges of the single mechanisms of which this charge is composed. A charge without parts yields
+        itself.
+        """
         if not self.parts:
             yield self
         for part in self.parts:

@@ -75,14 +75,14 @@ def _series(square: Fraction, bits: int) -> Between:
 
 @lru_cache(maxsize=16)
 def _pi(bits: int) -> Between:
-    """Return bounds of 2^bits pi, by Machin's formula: 16 arctan(1/5) - 4 arctan(1/239)."""
+    """Return integer bounds on 2^bits times pi, by Machin's formula: 16 arctan(1/5) - 4 arctan(1/239)."""
     fifth, small = _arctan(5, bits), _arctan(239, bits)
     return Between(16 * fifth.low - 4 * small.high, 16 * fifth.high - 4 * small.low)
 
 
 def _arctan(inverse: int, bits: int) -> Between:
-    """Return bounds of 2^bits arctan(1 / inverse). Each term of the alternating series has an error below 1, and the omitted
-    terms add up to less than 1.
+    """Return integer bounds on 2^bits times arctan(1 / inverse). Each term of the alternating series has an error below 1,
+    and the omitted terms add up to less than 1.
     """
     power, total, odd = (1 << bits) // inverse, 0, 1
     while power:
@@ -100,8 +100,8 @@ SLACK = Fraction(1, 10**30)
 
 @dataclass(frozen=True, kw_only=True)
 class RenyiCurve:
-    """A Renyi curve: rho * order + constant + log_mean / (order - 1) for every order > 1. All coefficients of a curve are at
-    least 0.
+    """A bound on the Renyi divergence of every order above 1 (a Renyi curve): rho * order + constant + log_mean / (order -
+    1). All coefficients are at least 0.
     """
 
     rho: Fraction = Fraction(0)
@@ -358,7 +358,7 @@ def delta_up(mu: Fraction, epsilon: Fraction) -> Fraction:
 
 
 def choice_epsilon(rho: Fraction) -> Fraction:
-    """Return the largest epsilon, rounded down, for which an exponential mechanism has a Gaussian cost of at most rho.
+    """Return the largest epsilon, rounded down, of an exponential mechanism that costs at most rho in a Gaussian budget.
 
     The epsilon is 2 ln(p / (1 - p)) with p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
     """
@@ -412,14 +412,18 @@ def _least(holds: Callable[[int], bool], guess: int) -> int:
 
 
 def _guess(mu: float, delta: Fraction) -> int:
-    """Return an approximate epsilon in steps of 1 / STEPS, computed in floating point."""
+    """Return an approximate epsilon of a mu-Gaussian mechanism at this delta, in steps of 1 / STEPS, computed in floating
+    point.
+    """
     target = _log(delta)
     highest = mu * mu / 2 + mu * (2 + math.sqrt(-2 * target))
     return math.ceil(_begins(lambda epsilon: _is_within(mu, epsilon, target), highest) * STEPS)
 
 
 def _is_within(mu: float, epsilon: float, target: float) -> bool:
-    """Return whether the logarithm of the delta at this epsilon is at most `target`, in floating point."""
+    """Return whether the logarithm of the delta of a mu-Gaussian mechanism at this epsilon is at most `target`, in floating
+    point.
+    """
     first, second = _log_below(mu / 2 - epsilon / mu), epsilon + _log_below(-mu / 2 - epsilon / mu)
     return second >= first or first + math.log1p(-math.exp(second - first)) <= target
 
@@ -434,7 +438,7 @@ def _begins(holds: Callable[[float], bool], high: float) -> float:
 
 
 def _log_below(point: float) -> float:
-    """Return ln Pr[N < point], N standard normal, in floating point."""
+    """Return the logarithm of the probability that a standard normal variable is below `point`, in floating point."""
     if point > -30:
         return math.log(math.erfc(-point / math.sqrt(2)) / 2)
     square = point * point

@@ -100,7 +100,7 @@ class HalfGaussian:
 
 
 def exponential(exponent: Fraction, bits: int) -> Between:
-    """Return bounds of 2^bits exp(-exponent), exponent > 0.
+    """Return integer bounds on 2^bits times exp(-exponent), for an exponent above 0.
 
     The quotient is rounded outwards. The exponential is rounded correctly and then moved one step outwards.
     """

@@ -116,8 +116,8 @@ def permute_and_flip(losses: Losses, entropy: SystemEntropy) -> int:
 
 
 def heads(above: int, below: int, entropy: SystemEntropy) -> bool:
-    """Return True with probability exactly exp(-above / below), for 0 <= above <= below (Canonne, Kamath & Steinke 2020,
-    Algorithm 1, first case).
+    """Toss a coin that is True with probability exactly exp(-above / below), for 0 <= above <= below (Canonne, Kamath &
+    Steinke 2020, Algorithm 1, first case).
 
     Let x = above / below. Coins of probability x, x/2, x/3, ... are tossed until one shows tails. Pr[the first k coins show
     heads] = x^k / k!, so the number of tosses is odd with probability 1 - x + x^2/2 - x^3/6 + ... = exp(-x).
@@ -165,7 +165,8 @@ def heads_of_one(size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 def drawn(size: int, rate: Fraction, entropy: SystemEntropy) -> np.ndarray:
-    """Draw (size,) int64 z with Pr[z] exactly proportional to exp(-rate max|z_i|), for size at least 1 and rate above 0.
+    """Draw one noise vector z of `size` integers (int64), with Pr[z] exactly proportional to exp(-rate max|z_i|), for size
+    at least 1 and rate above 0.
 
     A radius k is drawn first, then z uniformly from {-k, ..., k}^size.
     """
@@ -174,7 +175,8 @@ def drawn(size: int, rate: Fraction, entropy: SystemEntropy) -> np.ndarray:
 
 
 def radius(size: int, rate: Fraction, entropy: SystemEntropy) -> int:
-    """Draw an integer k >= 0 with Pr[k] exactly proportional to (2k + 1)^size exp(-rate k).
+    """Draw the radius of a noise vector that `size` numbers share: an integer k >= 0 with Pr[k] exactly proportional to (2k
+    + 1)^size exp(-rate k).
 
     The proposal is the sum of size + 1 geometric numbers, with probability proportional to C(k + size, size) exp(-rate k). It
     is accepted with probability (2k + 1)^size / ((2k + 2) (2k + 4) ... (2k + 2 size)), a fraction of at most 1.

@@ -29,7 +29,9 @@ Result = TypeVar("Result")
 
 @contextmanager
 def protected() -> Iterator[None]:
-    """Protect this process and the processes that it starts. Restore the earlier state at the end."""
+    """Within this context, prevent that this process, or a process that it starts, reveals private data in error messages,
+    warnings or core files. Restore the earlier state at the end.
+    """
     hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
     warnings_before, limit = os.environ.get("PYTHONWARNINGS"), core_limit()
     try:
@@ -47,8 +49,8 @@ def protected() -> Iterator[None]:
 
 
 def protect() -> None:
-    """Protect this process permanently. Commands call this function for their own process. Its child processes cannot write
-    core files either.
+    """Prevent, for the rest of this process, that it reveals private data in error messages, warnings or core files.
+    Commands call this function for their own process. Its child processes cannot write core files either.
     """
     _hide_messages()
     set_core_limit(0, for_good=True)

@@ -36,8 +36,8 @@ _FEW = 64  # Up to this number of draws, searching takes less time than computin
 
 @dataclass(frozen=True, kw_only=True)
 class TruncatedNegativeBinomial:
-    """The distribution of K - 1, where Pr[K = k] = (1 - gamma)^k / (gamma^-eta - 1) * prod_{l < k} (l + eta) / (l + 1) for k =
-    1, 2, ...
+    """A truncated negative binomial distribution of K - 1, where K is the hidden number of rounds: Pr[K = k] = (1 -
+    gamma)^k / (gamma^-eta - 1) * prod_{l < k} (l + eta) / (l + 1) for k = 1, 2, ...
 
     Attributes
     ----------

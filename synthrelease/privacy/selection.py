@@ -53,7 +53,7 @@ class StoppingLaw(Protocol):
         """
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return the epsilon of the whole selection, rounded up, if every round is pure and has this epsilon."""
+        """Return the epsilon of the whole search, rounded up, if every round is pure and has this epsilon."""
 
 
 PASSING = (2, 10, 100)
@@ -69,8 +69,8 @@ def nothing_where(law: StoppingLaw, passing: Iterable[int] = PASSING) -> dict[in
 
 @dataclass(frozen=True, kw_only=True)
 class StopCoin:
-    """A stop coin after each rejected round. The coin ends the search with probability gamma, so Pr[K = k] = gamma (1 -
-    gamma)^(k - 1).
+    """A coin that is tossed after each rejected round, and ends the search with probability gamma. So the hidden number K
+    of rounds has Pr[K = k] = gamma (1 - gamma)^(k - 1).
 
     Attributes
     ----------
