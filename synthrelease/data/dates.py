@@ -48,7 +48,7 @@ class DateFormat:
     Raises
     ------
     Unexpected : if a directive is unknown or occurs twice, if a format has no year, if it has a day but no month, or if two
-        formats differ only in the order of day and month.
+        formats are equal or differ only in the order of day and month.
     """
 
     text: str
@@ -118,8 +118,8 @@ class DateFormat:
 
 
 def are_exchanged(formats: Sequence[str]) -> bool:
-    """Return whether two of the formats differ only in the order of day and month, so that a date such as 02/03/2020 matches
-    both with different meanings.
+    """Return whether two of the formats are equal or differ only in the order of day and month. In the second case, a date such
+    as 02/03/2020 matches both with different meanings.
     """
     return len({re.sub("%[dm]", "%", form) for form in formats}) < len(formats)
 
