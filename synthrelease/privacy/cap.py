@@ -178,8 +178,8 @@ def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
 
 
 def text_threshold(rho: Fraction) -> tuple[int, Fraction]:
-    """Return the smallest noisy count at which a string, such as a rare free-text answer, is published. It is for columns
-    whose possible strings are not listed in advance, and whose counts together cost `rho`.
+    """Return the smallest noisy count at which a string, such as a rare free-text answer, is published. It is for one column
+    whose possible strings are not listed in advance. The counts of this column cost `rho`.
 
     The second result is an upper bound on the probability that a string that only one row has reaches this threshold. The
     threshold is 7 standard deviations, rounded up, plus 2.

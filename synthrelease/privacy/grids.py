@@ -67,8 +67,7 @@ def noise_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
 
 
 def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
-    """Return the public grid for a statistic that shares one noise vector with other statistics. On their grids, all of
-    them have the same sensitivity in steps.
+    """Return the public grid for a statistic that shares one noise vector with other statistics.
 
     All such statistics have the same sensitivity in steps: one record changes each statistic by at most `shared_steps` steps.
     The step is the sensitivity / 2^bits, which is exact as a float, because only the exponent changes. The step need not be a
