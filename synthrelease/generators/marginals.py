@@ -260,7 +260,7 @@ class MarginalsGenerator(MeasuringGenerator):
 
     def ties(self, layout: Layout) -> Ties:
         """Return the sets of columns whose association the model may contain: the columns of its tables and sums. With a
-        prior, even the columns of a table that is not measured are connected.
+        prior, all columns of a clique of the model are connected, measured or not.
         """
         shares, structure = self.shares(layout), dict.fromkeys(self.structure(layout))
         return Ties(

@@ -99,7 +99,7 @@ def told_of(action: Callable[[], Result], before: str, after: str = "") -> Resul
 
 def after_the_charge(action: Callable[[], Result], in_words: Callable[[InputError], str]) -> Result:
     """Run an action on private data, after the budget was charged, and return its result. If the action fails, raise an
-    error whose message and cause reveal nothing private.
+    error without private content and without a cause.
 
     Parameters
     ----------
