@@ -149,7 +149,7 @@ class Criterion(SpecTable):
 
     @property
     def charge(self) -> Charge:
-        """Return the charge for measuring the criterion value once."""
+        """Return the privacy charge for measuring the criterion value once."""
         return mechanism(f"criterion: {self.name}", self.epsilon, "Laplace mechanism")
 
     def once(self) -> tuple[Charge, ...]:
@@ -168,7 +168,7 @@ class Criterion(SpecTable):
 
     @property
     def measured_line(self) -> bool:
-        """Whether the criterion uses a regression line that is computed from the shared measurements."""
+        """Whether the criterion uses a regression line that is computed from the shared noisy tables."""
         return False
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression | None:
@@ -352,8 +352,8 @@ class Setting:
         )
 
     def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
-        """Return an (n_cells,) mask over the product of these bins. The mask is False if the raw rules exclude every record of
-        the cell.
+        """Return an (n_cells,) mask of the combinations of these bins that private rows can have. It is False if the rules
+        for the private file exclude every record of the cell.
 
         The product does not include the bins of missing values. So a cell contains only records that have a value in each of
         the columns.
@@ -392,8 +392,8 @@ class Regression:
 
     @property
     def fitted(self) -> LinearModel:
-        """The regression line, fitted with noise or computed from the measurements. Raises LookupError if there is no such
-        line.
+        """The regression line, which was fitted with noise or computed from the shared noisy tables. Raises LookupError if
+        there is no such line.
         """
         if self.model is None:
             raise LookupError("The private fit is missing")
@@ -439,8 +439,8 @@ class MeasuredAnswers:
 
 
 def possible_cells(raw: Plausibility) -> Callable[[tuple[str, ...]], np.ndarray]:
-    """Return a function that takes column names and returns an (n_cells,) mask. The mask is False if the rules `raw` exclude
-    every row of a cell. The rules must be written for the bins of these cells.
+    """Return a function that, for some columns, gives an (n_cells,) mask of the combinations of their bins that private rows
+    can have. It is False if the rules `raw`, which must be written for these bins, exclude every row of the cell.
     """
     return lambda names: ~raw.structural_zeros([raw.layout.index(name) for name in names]).ravel()
 
@@ -461,5 +461,5 @@ class Fitted:
         return self.regressions[name]
 
     def with_regression(self, name: str, regression: Regression) -> Fitted:
-        """Return a copy with this regression for the named criterion."""
+        """Return a copy in which the criterion with this name has this regression."""
         return replace(self, regressions={**self.regressions, name: regression})

@@ -140,7 +140,9 @@ class FileFacts:
         return tuple(sorted(frequent, key=lambda column: -column.tied))
 
     def numeric_partners(self, column: FileColumn, most: int) -> tuple[FileColumn, ...]:
-        """Return at most `most` numeric columns, from the strongest association with this column to the weakest."""
+        """Return at most `most` numeric columns, from the one most strongly associated with this column to the one least
+        associated.
+        """
         named = {partner.name: partner for partner in self.columns}
         fits = [named[name] for name in column.partners if named[name].limits is not None and not named[name].weight]
         return tuple(fits[:most])
@@ -241,7 +243,9 @@ def _names(columns: Iterable[FileColumn]) -> list[str]:
 
 
 def absolute_marginal_error(file: FileFacts) -> Drafts:
-    """Draft a criterion for the cells of small tables, and another for the bins of single columns."""
+    """Draft a criterion for the largest error of a cell in small tables, and another for the largest error of a bin of a
+    single column.
+    """
     largest = LARGEST_WHEN_WIDE if len(file.columns) <= _MANY else 2
     kind, epsilon = "absolute_marginal_error", budget(NOISE_SHARE / (file.n_rows * file.cell))
     remark = f"no cell of a table of up to {largest} columns may have a larger error than this share of all rows"
@@ -496,5 +500,7 @@ ASKED_FOR: Mapping[str, str] = {
 
 
 def drafts_of(file: FileFacts) -> list[CriterionDraft | str]:
-    """Return the drafts of all kinds for a public file. Also return the reason why a criterion is not drafted."""
+    """Return the drafted criteria of all kinds for a public file. For a kind that is not drafted, return the reason as a
+    string.
+    """
     return [draft for drafts in DRAFTS.values() if not isinstance(drafts, str) for draft in drafts(file)]

@@ -69,8 +69,8 @@ class Explanation(Generic[Kind]):
     # Error bounds of other quantities.
 
     def known_error(self, limit: float, facts: PublicFacts) -> KnownError | None:
-        """Return the bound on errors that holds if the exact criterion value is at most `limit`. Return None if no bound
-        follows.
+        """Return the bound on errors of counts, means or ratios that holds if the exact criterion value is at most `limit`.
+        Return None if no bound follows.
         """
         return None
 

@@ -94,8 +94,8 @@ class PublicFacts:
         return int(self.table.counts[valued].sum())
 
     def possible(self, names: tuple[str, ...]) -> np.ndarray:
-        """Return an (n_cells,) mask over the product of released bins. The mask is False if the raw rules exclude every record
-        of the cell.
+        """Return an (n_cells,) mask of the combinations of released bins that private rows can have. It is False if the
+        rules for the private file exclude every record of the cell.
         """
         if self.raw is None:
             raise LookupError("the rules for private rows are not among these facts")
@@ -280,8 +280,8 @@ class OneNoise:
 
 
 def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | None = None) -> float:
-    """Return the standard deviation of the noise in a criterion value, without the effect of the grid. The noise is separate
-    Laplace noise or, if given, `shared` noise.
+    """Return the standard deviation of the noise in a criterion value, which is separate Laplace noise or, if given,
+    `shared` noise. The rounding of values to a grid is ignored.
 
     Examples
     --------

@@ -281,7 +281,8 @@ def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 def residual_networks(
     tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free: np.ndarray, right_free: np.ndarray, part: np.ndarray
 ) -> Iterator[Network]:
-    """Yield the residual network of each part. Its first node is the source, and its last node the sink.
+    """Yield the residual network of each part of the cells that is solved separately: what can still flow, given `flows`. Its
+    first node is the source, and its last node the sink.
 
     All parts are stored in one matrix, in which the nodes of a part are adjacent. So the matrix is sorted only once, and each
     network is a range of its rows. For each edge the matrix also contains the opposite edge, with capacity 0 where the flow

@@ -260,7 +260,9 @@ def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
 
 
 def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
-    """Return the default guess: all slopes are 0, and features and target are centred at the middles of their ranges."""
+    """Return the default guess of a regression line: all slopes are 0, and features and target are centred at the middles of
+    their ranges.
+    """
     *features, target = numbers
     spreads = np.array([max((axis.max() - axis.min()) / 4, 1e-9) for axis in features])
     return Prior(

@@ -244,10 +244,10 @@ Grouped = TypeVar("Grouped", bound=InGroups)
 
 
 class InGroupsExplained(Explanation[Grouped]):
-    """Explain a criterion value that is computed within groups."""
+    """Explain a criterion that compares a column within groups of rows."""
 
     def over(self, facts: PublicFacts) -> str:
-        """Return a description of the groups."""
+        """Return a description of the groups of rows that the criterion compares, for a sentence to readers."""
         return grouped(self.about.by, self.about.overall, facts)
 
     def smallest(self, facts: PublicFacts) -> int:

@@ -159,8 +159,8 @@ def sums_of_rows(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the resized mean of every group. A group below its minimum size is padded with 0, which is the middle of the
-    range.
+    """Return the mean of every group, as a difference from the middle of the range, after small groups are padded with 0 (the
+    middle) up to their minimum size.
 
     Theory 3.3, conditional means.
     """

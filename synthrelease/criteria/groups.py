@@ -228,7 +228,7 @@ def mean_error(lowest: float, highest: float) -> float:
 
 
 class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
-    """Explain the largest error of a mean within a group."""
+    """Explain a criterion about the largest error of a mean within a group of rows."""
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return facts.unit(self.about.column)
@@ -441,7 +441,9 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         return SumErrors(sums=tuple(errors), criterion=self.about.name)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the group and quantile with the largest excess."""
+        """Return the group and the quantile with the largest excess of public rows on one side of the window around the
+        released quantile.
+        """
         labels = candidate.transformation.binning(self.about.column).labels
 
         def words_of(window: Windows) -> tuple[float, Offender]:

@@ -165,7 +165,9 @@ class _Steps(LogisticStep):
 
     @classmethod
     def of(cls, released: Records) -> _Steps:
-        """Compute the Newton step from the rows of S. Their target is 1 for the positive bins and 0 otherwise."""
+        """Compute the Newton step from the rows of the released table. Their target is 1 for the positive bins and 0
+        otherwise.
+        """
         from synthrelease.criteria.records_mechanism import in_units
 
         features, outcome = released.values[:, :-1], released.values[:, -1]
@@ -248,7 +250,7 @@ def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonR
 
 
 class LogisticRegressionExplained(Explanation[LogisticRegression]):
-    """Explain the largest change of a coefficient by one Newton step."""
+    """Explain a criterion about the largest change of a coefficient of a logistic regression by one Newton step."""
 
     no_sensitivity: ClassVar[str] = (
         "The sensitivity follows from the released table if all columns are represented by their released bins. The files of a "

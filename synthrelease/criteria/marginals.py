@@ -91,7 +91,7 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
 
 
 class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginalError]):
-    """Explain the largest error of the share of a cell."""
+    """Explain a criterion about the largest error of a cell, as a share of the rows."""
 
     bounds_every_cell: ClassVar[bool] = True
 
@@ -153,8 +153,8 @@ def worst_cell(
 
 
 def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
-    """Return the estimated seconds of `differences` on one core, for two tables of `rows` rows each
-    (docs/appendix/benchmarks.md).
+    """Return the estimated time in seconds to compare two tables of `rows` rows each on one core with the function
+    `differences` (docs/appendix/benchmarks.md).
     """
     from synthrelease.data.marginals import column_groups
 
@@ -274,7 +274,7 @@ def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
 
 
 class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
-    """Explain the largest ratio of a bin."""
+    """Explain a criterion about the largest ratio between the private and the released count of a bin."""
 
     @property
     def asks_single_columns(self) -> bool:
@@ -295,7 +295,9 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
         return ratio_sensitivity(one_way(facts.table), self.about.clip)
 
     def known_error(self, limit: float, facts: PublicFacts) -> RatioError | None:
-        """Return the bound on ratios. Return None if the limit reaches the clip, because larger ratios were clipped."""
+        """Return the bound on the ratio of a private and a released count. Return None if the limit reaches the clip,
+        because larger ratios were clipped.
+        """
         return RatioError(factor=limit, criterion=self.about.name) if limit < self.about.clip else None
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
@@ -338,7 +340,7 @@ Typical = TypeVar("Typical", bound=TypicalMarginalError)
 
 
 class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
-    """Explain a summary of the distances of many tables."""
+    """Explain a criterion that summarises the distances of many tables by their mean or by a quantile."""
 
     def guards(self, pair: LostPair) -> bool:
         """Return whether the criterion would notice that the association of two columns is lost: their table is the only one
@@ -403,7 +405,7 @@ class MeanMarginalError(TypicalMarginalError):
 
 
 class MeanMarginalErrorExplained(TypicalMarginalErrorExplained[MeanMarginalError]):
-    """Explain the mean distance of the compared tables."""
+    """Explain a criterion about the mean distance of the compared tables."""
 
     no_bounds: ClassVar[str] = "A mean over tables says nothing about a single table."
 
@@ -464,7 +466,7 @@ class QuantileMarginalError(TypicalMarginalError):
 
 
 class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMarginalError]):
-    """Explain a quantile of the distances of the compared tables."""
+    """Explain a criterion about a quantile of the distances of the compared tables."""
 
     no_bounds: ClassVar[str] = "The criterion value does not show which tables have at most this error."
 
@@ -568,7 +570,7 @@ def whole_weights(numbers: Sequence[float]) -> np.ndarray:
 
 
 class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginalError]):
-    """Explain the largest relative error of a sum of weights."""
+    """Explain a criterion about the largest relative error of a sum of weights."""
 
     no_bounds: ClassVar[str] = "This criterion is about weighted shares, but these bounds are about numbers of rows."
 

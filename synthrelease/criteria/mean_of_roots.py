@@ -168,7 +168,7 @@ class MeanOfRoots(Criterion):
 
 
 class MeanOfRootsExplained(Explanation[MeanOfRoots]):
-    """Explain the largest error of a mean over roots."""
+    """Explain a criterion about the largest error of a mean over roots, such as households."""
 
     no_bounds: ClassVar[str] = "The value of a root depends on all its members at once, but bounds use tables of few columns."
 

@@ -154,7 +154,8 @@ class _Estimate:
 def all_limits(
     sums_by_name: Mapping[Name, Sequence[Sums]], measured: NoisyMarginals, possible: Possible, risk: float
 ) -> dict[Name, list[Limits]]:
-    """Return limits on all sums. All limits hold with probability at least 1 - risk over the noise.
+    """Return limits on all weighted sums of original counts that criteria need. All limits hold with probability at least 1
+    - risk over the noise.
 
     Parameters
     ----------
@@ -185,7 +186,7 @@ def half_widths(sums: Sums, measured: NoisyMarginals, possible: Possible, risk: 
 
 
 def covered(columns: Sequence[str], measured: Sequence[Sequence[str]]) -> bool:
-    """Return whether some measured table contains all these columns."""
+    """Return whether one of the measured noisy tables contains all these columns."""
     return any(set(columns) <= set(table) for table in measured)
 
 
@@ -258,7 +259,7 @@ def _possible_range(weights: np.ndarray, n: int) -> tuple[int, int]:
 
 
 def _estimates(sums: Sums, tables: Sequence[_Table]) -> Iterator[list[_Estimate]]:
-    """Yield, for each sum, the list of estimates of this sum, one from each table."""
+    """For each weighted sum of original counts, yield the list of its estimates, one from each noisy table."""
     if sums.weights is None:
         yield from map(list, zip(*(table.every_cell(sums.columns) for table in tables), strict=True))
     else:
@@ -355,8 +356,8 @@ def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: Pub
 
 
 def _pairs(width: int) -> list[tuple[int, int | None]]:
-    """Return all columns (as a pair with None) and all pairs of columns. A feature is also paired with itself, but the target
-    is not.
+    """Return the indices of the columns of a regression, each as a pair with None, and all pairs of columns. A feature is
+    also paired with itself, but the target, which is the last column, is not.
     """
     singles: list[tuple[int, int | None]] = [(first, None) for first in range(width)]
     return [*singles, *((first, second) for first in range(width) for second in range(first, width) if first < width - 1)]

@@ -157,7 +157,9 @@ class RegressionCoefficients(Criterion):
 
     @property
     def fit_charge(self) -> Charge | None:
-        """Return the charge of the private fit, or None if no private regression is fitted."""
+        """Return the privacy charge of the regression that is fitted to the private file, or None if no private regression
+        is fitted.
+        """
         return self.charge if self.answered_by is None else None
 
     @property
@@ -176,7 +178,9 @@ class RegressionCoefficients(Criterion):
         return moment_sums(self.columns, facts)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return an upper bound on the distance between the slopes of the exact least-squares lines of R and S."""
+        """Return an upper bound on the distance between the slopes of the least-squares lines of the original table R and
+        the released table S, both without noise.
+        """
         return furthest_slopes(self.columns, limits, facts)
 
     def _unanswered(self, setting: Setting) -> Iterable[Mistake]:
@@ -291,7 +295,7 @@ Line = TypeVar("Line", bound=RegressionCoefficients)
 
 
 class RegressionCoefficientsExplained(Explanation[Line]):
-    """Explain the distance between the coefficients of two lines."""
+    """Explain a criterion about the distance between the coefficients of two regression lines."""
 
     no_sensitivity: ClassVar[str] = "Noise is added to the private line, not to the criterion value."
     no_bounds: ClassVar[str] = "Slopes give no limit on the error of single counts or means."
@@ -436,7 +440,7 @@ class _Step(LinearStep):
 
     @classmethod
     def of(cls, released: Records, allowed: tuple[float, float]) -> _Step:
-        """Compute the Newton step from the rows of S and the range to which predictions are clipped."""
+        """Compute the Newton step from the rows of the released table and the range to which predictions are clipped."""
         from synthrelease.criteria.records_mechanism import in_units
 
         line, spreads = least_squares(released)
@@ -504,7 +508,7 @@ class _Step(LinearStep):
 
 
 class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneStep]):
-    """Explain the change of the coefficients by one Newton step."""
+    """Explain a criterion about the change of the coefficients of a linear regression by one Newton step."""
 
     no_sensitivity: ClassVar[str] = (
         "The sensitivity follows from the released table if all columns are represented by their released bins. The files of a "
@@ -653,7 +657,7 @@ def _coefficients(criteria: Mapping[str, Criterion], name: str) -> RegressionCoe
 
 
 class RegressionPredictionExplained(Explanation[RegressionPrediction]):
-    """Explain the difference between the mean absolute errors of two lines."""
+    """Explain a criterion about the difference between the mean absolute errors of two regression lines."""
 
     no_sensitivity: ClassVar[str] = (
         'With bound = "lines" the sensitivity needs two lines, and a release contains only one, from the released rows.'

@@ -86,8 +86,8 @@ class ScoutTable(SpecTable):
 
     @property
     def cap(self) -> Cap:
-        """Return the cap on the scout and the release together. Raises Unexpected if the scout leaves no budget for the
-        release."""
+        """Return the cap on the cost of the scout and the release together. Raises Unexpected if the scout leaves no budget
+        for the release."""
         return Cap(epsilon=self.epsilon, delta=self.delta, rho=self.rho, rare=self.rare, tests=self.tests)
 
     def contradictions(self) -> Iterator[str | Unexpected]:

@@ -130,8 +130,8 @@ def csv_lines(path: Path, most_bytes: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield every value with its path. Tables and lists are yielded, too. The function uses no recursion, so that deep nesting
-    causes no error."""
+    """Yield every value in nested tables and lists, including these tables and lists, with its path. The function uses no
+    recursion, so that deep nesting causes no error."""
     pending: list[tuple[tuple[str | int, ...], Any]] = [((), tables)]
     while pending:
         steps, value = pending.pop()
@@ -277,7 +277,7 @@ def all_settings(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iter
 
 
 def _overridden(tables: dict[str, Any], steps: Sequence[str], value: Any) -> bool:
-    """Set the value at a path inside `tables`. Return False if the path does not lead to an existing table."""
+    """Set the value at a path inside `tables`. Return False if the path does not lead into an existing nested table."""
     for step in steps[:-1]:
         if not isinstance(tables.get(step), dict):
             return False

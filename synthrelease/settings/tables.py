@@ -247,7 +247,9 @@ class BundleTable(SpecTable):
         return self.named("data")
 
     def named(self, name: str) -> str:
-        """Return the name of a file with rows in the release. `name` is its usual name."""
+        """Return the name that a file with rows gets in the release: `name` or, if the configuration asks for it,
+        "synthetic-" and `name`.
+        """
         return f"synthetic-{name}" if self.synthetic_names else name
 
 
@@ -291,7 +293,7 @@ class NotPromisedTable(SpecTable):
 
     @property
     def named(self) -> tuple[frozenset[str], ...]:
-        """Return a set with the two columns for each pair."""
+        """Return each of the listed pairs of columns, such as "age:sex", as a set of two names."""
         return tuple(frozenset(text.split(":")) for text in self.pairs)
 
 

@@ -623,7 +623,9 @@ def _atoms(inner: list[float], whole: bool, bounds: tuple[float, float], grid: V
 
 
 def _binning(name: str, intervals: Sequence[IntervalBin], atoms: Sequence[float]) -> Binning:
-    """Convert intervals to a binning. `atoms` contains the lower edges of the atomic bins."""
+    """Convert intervals to a binning, which says to which of the intervals each atomic bin belongs. `atoms` contains the
+    lower edges of the atomic bins.
+    """
     starts = [interval.lower for interval in intervals[1:]]
     return Binning(
         name=name,

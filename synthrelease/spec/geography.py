@@ -147,7 +147,7 @@ class Marks:
         return tuple((name, tuple(columns)) for name, columns in self.groups.items())
 
     def in_words(self) -> str:
-        """Return a text about the columns that list indicators, and about their cost."""
+        """Return a text about the columns that list indicators, such as diagnoses, and about their cost."""
         groups = "; ".join(f"{name} of {len(columns)} columns" for name, columns in self.groups.items())
         return f"Columns of indicators: {groups}. A table with such a column costs as much as any other table."
 

@@ -103,7 +103,8 @@ def _formats_of(column: Column) -> list[str]:
 
 
 def domain_digest(release: ReleaseFile, schema: Schema) -> str:
-    """Return a digest of all settings that determine which rows of a file are used.
+    """Return a digest of all settings that determine which rows of a file are used, such as bounds, missing values and
+    rules.
 
     Rules contain released names and categories. The digest therefore also covers these names, and the category of each text in
     the file.

@@ -207,7 +207,7 @@ class ReleaseSpec:
 
     @cached_property
     def plan(self) -> Plan:
-        """Return the plan of the release, which is the tree of its charges."""
+        """Return the plan of the release, which contains all its privacy charges."""
         once, per_round, figures = self._charges
         sharing = (criterion for criterion in self.criteria if criterion.name in self.noises)
         shared = {criterion.charge.name: self.noises[criterion.name] for criterion in sharing}
