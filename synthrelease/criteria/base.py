@@ -250,7 +250,8 @@ class Criterion(SpecTable):
         return self._judged(outward(self.measured_bound(limits, setting.facts(transformation, candidate.counts))))
 
     def score(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
-        """Answer the query, release the criterion value with noise, and compare this noisy value with the threshold.
+        """Ask the private table for the criterion value that a query defines, release the value with noise, and compare this
+        noisy value with the threshold.
 
         Parameters
         ----------

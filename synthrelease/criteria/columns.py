@@ -151,7 +151,9 @@ OF_BINS = 'Set values = "bins". Noisy tables contain numbers of rows in bins, an
 
 
 def usual_largest(n_columns: int) -> int:
-    """Return the default of the setting `largest`. With this default, the criterion compares at most `MAX_TABLES` tables."""
+    """Return the default of the setting `largest`, the number of columns up to which all tables are compared. With this
+    default, the criterion compares at most `MAX_TABLES` tables.
+    """
     if n_columns <= WIDE:
         return n_columns
     return next(size for size in range(LARGEST_WHEN_WIDE, 0, -1) if _tables_up_to(size, n_columns) <= MAX_TABLES)

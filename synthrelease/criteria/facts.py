@@ -83,7 +83,9 @@ class PublicFacts:
         return self.table.marginal([self.table.layout.index(name) for name in names]).ravel()
 
     def of_values(self, cells: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
-        """Remove the bins of missing values from an array, such as a result of `cells` or `possible`."""
+        """Remove the bins of missing values from an array over all combinations of bins of some columns, such as a result of
+        `cells` or `possible`.
+        """
         shape = [len(self.by_name[name].labels) for name in names]
         return cells.reshape(shape)[tuple(slice(self.by_name[name].present) for name in names)].ravel()
 
@@ -144,7 +146,7 @@ class CellError:
     tables: tuple[frozenset[str], ...] = ()
 
     def holds_for(self, columns: Sequence[str]) -> bool:
-        """Return whether the bound holds for the cells of the table with these columns."""
+        """Return whether the bound on errors holds for the counts in the table of these columns."""
         return len(columns) <= self.largest or frozenset(columns) in self.tables
 
 

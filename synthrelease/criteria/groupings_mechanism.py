@@ -225,7 +225,7 @@ class SharesOfGroups:
 
     @cached_property
     def released(self) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of rows of the candidate in each group and in each share, as `of` returns them."""
+        """The candidate's numbers of rows: those of each group, and those that each share counts, as `of` returns them."""
         return self.of(self.table)
 
     def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:

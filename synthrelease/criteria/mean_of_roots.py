@@ -156,7 +156,9 @@ class MeanOfRoots(Criterion):
         return numbers, [numbers.of_released(candidate.counts, grouping) for grouping in ways]
 
     def _scores(self, name: str, transformation: Transformation, setting: Setting) -> np.ndarray:
-        """Return the (n_bins,) value of a member in each bin of a column, or NaN for the bin of missing values."""
+        """Return the number that stands for a member in each bin of a column, as an (n_bins,) array with NaN for the bin of
+        missing values.
+        """
         binning, groups = transformation.binning(name), setting.groups.get(name)
         if self.bins:
             scores = condition(binning, groups, self.bins).astype(float)
@@ -225,7 +227,9 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return self.about.column in names and any(name in names - {self.about.column} for name in self.about.by)
 
     def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
-        """Return the sensitivity for the group of all roots. Smaller groups have a larger sensitivity."""
+        """Return the sensitivity of the criterion value for the group of all roots, such as households. Smaller groups have
+        a larger sensitivity.
+        """
         return (self.about.limits[1] - self.about.limits[0]) / n
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:

@@ -53,7 +53,7 @@ class ReleasedRoots:
 
 @dataclass(frozen=True, kw_only=True)
 class NumbersOfRoots:
-    """Compute the number of every root from the values of its members.
+    """Compute the number of every root, such as the mean age of a household, from the values of its members.
 
     Attributes
     ----------
@@ -75,14 +75,14 @@ class NumbersOfRoots:
     centre: float
 
     def of_released(self, table: Counts, grouping: Grouping) -> ReleasedRoots:
-        """Return the numbers of roots and the sums for a candidate, computed with representative values."""
+        """Return the number of a candidate's roots in each group, and the sum of (number - centre) over them, with
+        representative values."""
         roots, sums = self._added(table, grouping, self.scores)
         return ReleasedRoots(grouping=grouping, roots=roots, sums=sums)
 
     def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (n_groups,) numbers of roots and the sums of the original table. Both are cached for further candidates
-        with the same bins.
-        """
+        """Return the (n_groups,) numbers of roots in the original table, and the sums of (number - centre) over them. Both are
+        cached for further candidates with the same bins."""
 
         def added() -> tuple[np.ndarray, np.ndarray]:
             if not self.own:

@@ -68,14 +68,16 @@ class OfMembers(Criterion):
         return ""
 
     def rows_of(self, linked: Linked | None, wide: Iterable[str]) -> MemberRows:
-        """Return the rows of members for which the criterion is computed. Raises LookupError without [members] or without
-        `of`."""
+        """Return a description of the rows of members, such as persons of households, that the criterion compares. Raises
+        LookupError without [members] or without `of`."""
         if linked is None or self.of is None:
             raise LookupError("this criterion has no rows of members")
         return MemberRows(linked=linked, of=self.of, wide=tuple(wide), names=tuple(dict.fromkeys(self.read)))
 
     def rows_on(self, transformation: Transformation) -> RowsOnBins:
-        """Return the rows of members for which the criterion is computed, with the bins of a transformation."""
+        """Return a description of the rows of members, such as persons of households, that the criterion compares, with the
+        bins of a transformation.
+        """
         schema = transformation.schema
         return RowsOnBins(rows=self.rows_of(schema.linked, schema.names), wide=transformation, own=self.own_values_of)
 
@@ -102,7 +104,8 @@ Kind = TypeVar("Kind", bound=type[OfMembers])
 
 
 def reads_members(kind: Kind) -> Kind:
-    """Decorate the class of a criterion, so that the criterion compares rows of members if `of` is set.
+    """Decorate the class of a criterion, so that the criterion compares members, such as persons of households, if `of` is
+    set.
 
     The sensitivity of the kind must also hold when a row is added or removed, because neighbours can have different numbers of
     rows of members.
@@ -169,7 +172,7 @@ def _groups(rows: MemberRows, groups: Mapping[str, Groups]) -> dict[str, Groups]
 
 
 def _facts(criterion: OfMembers, facts: PublicFacts) -> PublicFacts:
-    """Return the public facts about the rows of members of a released table."""
+    """Return the public facts about a released table, with its members, such as persons of households, as rows."""
     rows = criterion.rows_of(facts.linked, facts.by_name)
     numbers = {column.name: column.numbers for column in facts.columns}
     counts = None if facts.counts is None else on_bins(rows, facts.counts, numbers)
@@ -247,7 +250,8 @@ def plain_and_place(name: str) -> tuple[str, int]:
 
 @dataclass(frozen=True)
 class ExplainedOfMembers(Explanation[OfMembers]):
-    """Explain a criterion value of members: apply the explanation of the same kind of criterion to the rows of members.
+    """Explain a criterion that compares members, such as persons of households, by applying the explanation of the same kind
+    of criterion to the rows of members.
 
     Such a criterion value gives no bound on other quantities of the original table (`known_error`). Such bounds need tables of
     the wide record (one row for each root), but a criterion value of members adds up several of these tables. There is also no
@@ -275,8 +279,8 @@ class ExplainedOfMembers(Explanation[OfMembers]):
         return self.plain.least_sensitivity(n, setting)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion would detect that the association of this pair is lost. The pair consists of two
-        columns of a row of members.
+        """Return whether the criterion would notice that the association of two columns is lost, such as of age_1 and sex_1.
+        The columns are compared in rows of members.
 
         The method assumes that the association is lost for every member, whatever the member's position in the root. Then the
         error of the rows of members, as a share, is at least the error of the roots.

@@ -66,8 +66,8 @@ class OutsideCriterion(Criterion):
 
     @classmethod
     def examples(cls) -> Sequence[Mapping[str, Any]]:
-        """Return settings with which `check_kind` tests the kind. Its test tables have the columns "a", "b" and "c" with 2, 3
-        and 4 bins.
+        """Return settings for a criterion of this kind, with which `check_kind` tests it on tables that have the columns
+        "a", "b" and "c" with 2, 3 and 4 bins.
         """
         raise NotImplementedError
 

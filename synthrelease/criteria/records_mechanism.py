@@ -143,7 +143,8 @@ def moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
 
 
 def rounded(moments: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Scale real moments, round them to integers, and return them. Raises ValueError in the same cases as `moments`."""
+    """Scale real moments to the integer grid, round them to integers, and return them. Raises ValueError in the same cases as
+    `moments`."""
     rounded = np.rint(moments * scales)
     if not (np.abs(rounded) <= MOST).all():
         raise ValueError("expected finite moments of at most the resolution in every possible cell")

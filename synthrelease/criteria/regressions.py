@@ -164,7 +164,7 @@ class RegressionCoefficients(Criterion):
 
     @property
     def measured_line(self) -> bool:
-        """Return whether the regression line is computed from the shared measurements."""
+        """Return whether the regression line is computed from the shared noisy tables."""
         return self.answered_by is not None
 
     def once(self) -> tuple[Charge, ...]:
@@ -253,7 +253,9 @@ class RegressionCoefficients(Criterion):
         )
 
     def design(self, setting: Setting, possible: np.ndarray) -> Design:
-        """Return the design of the moments, for the combinations of features and target that the raw rules allow."""
+        """Return the public design of the regression, which says how records become moments, for the combinations of
+        features and target that the raw rules allow.
+        """
         columns = self.regression_columns(setting, setting.atomic)
         counted = any(binning.missing is not None for binning in columns.wanted)
         return design_of(columns.numbers, possible, self.public_prior(), limits=columns.limits, counted=counted)
@@ -528,8 +530,8 @@ class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneSt
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity. It follows from the released table, and from the combinations that the raw rules allow.
-        Return None if the representation of some column is not the released alternative.
+        """Return the sensitivity of the criterion value. It follows from the released table, and from the combinations of
+        bins that the raw rules allow. Return None if the regression uses other bins of a column than the released ones.
         """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):

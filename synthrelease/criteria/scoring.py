@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class JointTest:
-    """Test with one noisy number whether a candidate meets all criteria.
+    """A joint test: one noisy number decides whether a candidate (a synthetic table that is not yet accepted) meets all
+    criteria.
 
     Attributes
     ----------

@@ -87,7 +87,7 @@ class SharesInGroups(InGroups):
         return None
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return, for every share, an (n_bins,) mask of the released bins that this share counts."""
+        """Return, for every compared share, an (n_bins,) mask of the released bins whose rows this share counts."""
         raise NotImplementedError
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
@@ -226,7 +226,9 @@ class KolmogorovDistance(SharesInGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return, for every released bin of values except the last bin, an (n_bins,) mask of this bin and the bins below it."""
+        """Return a mask for every cumulative share: for every released bin of values except the last bin, an (n_bins,) mask
+        of this bin and the bins below it.
+        """
         column = facts.by_name[self.column]
         return [np.arange(len(column.labels)) <= last for last in range(max(1, column.present - 1))]
 

@@ -241,7 +241,9 @@ def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
 
 
 def _tied(level: str, column: str, table: ColumnTable, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield a rule for each area of a level. The rules ensure that this area contains the smallest area of the row."""
+    """Yield a rule for each area of a level, such as a region. The rules ensure that this area contains the smallest area of
+    the row, such as its municipality.
+    """
     codes, unlisted = table.codes if isinstance(table.codes, Mapping) else {}, unlisted_label(table)
     listed = table.alternatives[level]
     of_level = listed if isinstance(listed, Mapping) else {}
@@ -282,7 +284,9 @@ class IndicatorColumn(ColumnTable):
 def with_indicators(
     table: MarksTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the columns and rules, including a new column for each group of indicators and the rules for this column."""
+    """Return all columns and rules, including a new column for each group of indicators, which lists the indicators that
+    apply, and the rules for this column.
+    """
     wide, all_rules = dict(columns), [*rules]
     for name, group in table.groups.items():
         marks = {column: table.marks_of(column, columns[column]) for column in group}

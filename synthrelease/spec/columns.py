@@ -112,8 +112,8 @@ def _commonest(labels: Iterable[str]) -> str:
 
 
 def _absent(table: ColumnTable, kind: str, *fields: str) -> None:
-    """Raise ColumnError if the table contains one of the given settings, which this kind of column must not have, or if
-    `outside` is "clip"."""
+    """Raise ColumnError if the table of a column contains one of the given settings, which are not possible for this kind of
+    column, or if `outside` is "clip"."""
     for field in fields:
         _require(getattr(table, field) is None, field, f"Delete `{field}`: {kind} cannot have it")
     _require(table.outside != "clip", "outside", "'bin', 'drop' or 'error' (there is no nearest category)", "'clip'")
@@ -332,8 +332,8 @@ def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping
 
 
 def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of: Mapping[str, int]) -> None:
-    """Raise SpecError if the codes of one group of a level are in two different groups of the next coarser level. The message
-    names two such codes."""
+    """Raise SpecError if levels of a codelist do not nest, because the codes of one group are in two different groups of the
+    next coarser level. The message names two such codes."""
     by_size: Sequence[str] = sorted(levels, key=lambda level: -len(set(levels[level].values())))
     for finer, coarser in itertools.pairwise(by_size):
         first: dict[str, str] = {}
@@ -431,7 +431,9 @@ def _check_missing_values(column: Column) -> None:
 
 
 def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
-    """Return the column with an additional atomic bin for missing values. This bin is separate in every alternative."""
+    """Return the column with an additional bin for missing values, which is separate in the atomic bins and in every
+    alternative set of bins.
+    """
     readable("missing_label", [label])
     taken = {text for binning in (column.atoms, *column.alternatives.values()) for text in binning.labels}
     if label in taken or label in (groups or ()):

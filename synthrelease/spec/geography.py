@@ -57,7 +57,9 @@ class Geography:
 
 
 def build_geography(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> Geography:
-    """Return the levels of areas, with the number of areas in `binnings` and the noise of the counts on each level."""
+    """Return a description of the levels of areas, such as regions and municipalities, with the number of areas on each
+    level and the noise of their counts.
+    """
     areas = tuple(len(binnings.binning(name)) for name in table.chain)
     return Geography(chain=table.chain, areas=areas, noise=_noise(table, release, binnings))
 
@@ -142,8 +144,8 @@ class Marks:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return each column that lists indicators, with the columns of these indicators. The first column is a function of the
-        others."""
+        """Return each column that lists indicators, such as diagnoses, with the columns of these indicators, which determine
+        it."""
         return tuple((name, tuple(columns)) for name, columns in self.groups.items())
 
     def in_words(self) -> str:

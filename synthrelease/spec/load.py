@@ -249,8 +249,8 @@ class SpecBuilder:
         return parsed, problems.found
 
     def _selection_rule(self) -> SelectionRule:
-        """Return the rule that determines the number of rounds. Adds a problem if the setting `rounds` is not a probability
-        distribution."""
+        """Return the rule that determines how many rounds a release has. Adds a problem if the setting `rounds` is not a
+        probability distribution."""
         table, law = self.release.selection, None
         try:
             if table.rounds is not None:

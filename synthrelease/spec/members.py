@@ -54,8 +54,8 @@ def members_in_words(schema: Schema, linked: Linked) -> str:
 
 
 def check_members(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in the columns and rules of members. Call this function before roots and members are
-    combined into records."""
+    """Add a problem for each mistake in the columns and rules of members. Call this function before each root, such as a
+    household, is combined with its members into one record."""
     _check(table, release, problems)
     wide = len(release.columns) + 1 + table.most * len(table.columns)
     if wide > MAX_COLUMNS:

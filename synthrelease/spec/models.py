@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
-    """Return the sums that are needed to answer the questions in [[models]]. Return None if there are no questions, or if there
-    are mistakes, for which problems are added."""
+    """Return the noisy sums that must be measured to answer the questions in [[models]]. Return None if there are no
+    questions, or if there are mistakes, for which problems are added."""
     if not release.models:
         if release.budget.models is not None:
             problems.add("budget.models", "Delete `models`: it pays for questions in [[models]], and there are none")

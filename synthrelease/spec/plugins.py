@@ -31,7 +31,8 @@ _OF_THE_INSTALLER = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
 
 
 def described(package: str) -> PluginTable:
-    """Return the table [[plugins]] for an installed package. The user can copy this table into a configuration.
+    """Return the table [[plugins]] for an installed package, which contains its version and a checksum. The user can copy
+    this table into a configuration.
 
     Raises
     ------

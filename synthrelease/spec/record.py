@@ -79,8 +79,8 @@ def division(release: ReleaseFile) -> PartitionRule | None:
 def check_stated(
     release: ReleaseFile, rows: RowsRule, space: ConfigurationSpace, criteria: Sequence[Criterion], problems: Problems
 ) -> None:
-    """Add a problem if the number of rows that the configuration states is smaller than the minimum count that the release
-    promises for each released row."""
+    """Add a problem if the number of rows that the configuration states is too small: below 2 with [partition], or below the
+    minimum count that the release promises for each released row."""
     promised = max(
         min(projection.promised_count for projection in space.projections),
         max((criterion.promised_count for criterion in criteria), default=1),
@@ -413,8 +413,8 @@ def read_schema(
     problems: Problems,
     acceptance: str,
 ) -> tuple[Schema, dict[str, Binning]]:
-    """Return the schema, which contains the columns with their atomic bins, and the groups that criteria use, by the name of
-    the column.
+    """Return the schema, which contains the columns with their atomic bins (the finest bins). Also return the groups of bins
+    that criteria use, by the name of the column.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ from synthrelease.settings.tables import ReleaseFile, UnitTable
 
 
 def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], acceptance: str, problems: Problems) -> None:
-    """Add a problem for each setting that cannot be combined with [partition], because statistics then describe only one piece
-    of the rows."""
+    """Add a problem for each setting that cannot be combined with [partition], because the noisy tables and the criteria
+    then describe different pieces of the rows."""
     for index, criterion in enumerate(criteria):
         if criterion.answered_by is not None or criterion.measured_line:
             setting = "answered_by" if criterion.answered_by is not None else "line"
@@ -165,8 +165,8 @@ def scout_in_words(table: ScoutTable) -> str:
 
 
 def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
-    """Compare [scout] and [unit] with the folder of the scout, if [scout] names this folder. Raises InputError if the document,
-    the cap, the keys or the order of rows in the folder differ from these tables."""
+    """Check that [scout] and [unit] agree with the folder that the scout wrote, if [scout] names this folder. Raises
+    InputError if the document, the cap, the keys or the order of rows in the folder differ from these tables."""
     if table.folder is None:
         return
     file = beside(read_configuration(config).file_of("scout"), table.folder) / "scout.json"

@@ -79,8 +79,8 @@ def check_new(series: Series, total: Loss, problems: Problems) -> None:
 
 
 def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> YearOfSeries:
-    """Return the year of the release in the multi-year plan. Adds a problem if the register is split, or if the delta
-    for a person is 1 or more."""
+    """Return the place of the release in the multi-year plan. Adds a problem if the register is split, or if the delta for a
+    person is 1 or more."""
     if release.split is not None:
         problems.add("series.years", "A multi-year plan cannot be combined with [split]")
     horizon = table.horizon(release.unit.records)

@@ -348,8 +348,8 @@ def _index(
 
 
 def _with_defaults(table: Mapping[str, Any], models: Mapping[str, type[BaseModel]], key: str) -> dict[str, Any]:
-    """Return the settings with defaults for missing ones. Settings may be missing because an older version of the program wrote
-    the shortlist."""
+    """Add the defaults of missing settings to a table of a shortlist, and return the result. Settings may be missing because
+    an older version of the program wrote the shortlist."""
     model = models.get(str(table.get(key)))
     fields = model.model_fields if model else {}
     defaults = {name: field.default for name, field in fields.items() if not field.is_required() and field.default is not None}

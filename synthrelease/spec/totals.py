@@ -176,8 +176,8 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
 
 
 def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple[int, ...]:
-    """Return, for each atomic bin, the index in `labels` of its group. Raises Unexpected if the labels are not groups of the
-    column."""
+    """Return, for each atomic bin (the finest bins of a column), the index in `labels` of the group that has the total.
+    Raises Unexpected if the labels are not groups of the column."""
     binnings = [column.atoms, *column.alternatives.values(), *([groups] if groups is not None else [])]
     for binning in binnings:
         if set(binning.labels) == set(labels):
