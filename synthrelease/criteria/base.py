@@ -142,7 +142,7 @@ class Criterion(SpecTable):
 
     @property
     def promised_count(self) -> int:
-        """The smallest number of copies of each distinct row in any table that meets this criterion."""
+        """A lower limit on the number of copies of each distinct row in any table that meets this criterion."""
         return 1
 
     # The charges.

@@ -500,7 +500,7 @@ ASKED_FOR: Mapping[str, str] = {
 
 
 def drafts_of(file: FileFacts) -> list[CriterionDraft | str]:
-    """Return the drafted criteria of all kinds for a public file. For a kind that is not drafted, return the reason as a
-    string.
+    """Return the drafted criteria of all kinds for a public file. If a criterion cannot be drafted from this file, the list
+    contains the reason, as a string, in its place.
     """
     return [draft for drafts in DRAFTS.values() if not isinstance(drafts, str) for draft in drafts(file)]

@@ -107,7 +107,7 @@ class RareRows(Criterion):
 
 
 class RareRowsExplained(Explanation[RareRows]):
-    """Explain a criterion about the number of distinct released rows that occur too few times."""
+    """Explain a criterion that forbids released rows that occur too few times, by counting the distinct ones."""
 
     no_sensitivity = "The criterion value gets no noise, because the released table alone determines it (`public_figure`)."
     no_bounds: ClassVar[str] = "The criterion value uses released rows only."

@@ -106,7 +106,7 @@ class Design(MomentGrid):
         return replace(scaled, sensitivity=2 * max(sizes))
 
     def _chosen(self, axes: Sequence[np.ndarray], indices: np.ndarray) -> list[np.ndarray]:
-        """For each column, look up the entries of its array in `axes` for the bins of these cells, and return them."""
+        """Return, for each column, the entries of its array in `axes` for the bins of these cells."""
         digits = np.unravel_index(indices, [len(axis) for axis in self.numbers])
         return [axis[digit] for axis, digit in zip(axes, digits, strict=True)]
 

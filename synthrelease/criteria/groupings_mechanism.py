@@ -113,7 +113,7 @@ class RowsOfGroups:
     own: bool
 
     def of_released(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return each group's number of rows and sum of values, (n_groups,) each, in a table in the released bins."""
+        """Return each group's number of rows and sum of values, (n_groups,) each, in a table with the released bins."""
         cells = rows_of_bins(table, self._place, grouping, len(self.transformation.binning(self.column)))
         return sums_of_rows(cells, self._clipped(self.transformation.numbers(self.column)))
 

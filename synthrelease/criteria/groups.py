@@ -228,7 +228,7 @@ def mean_error(lowest: float, highest: float) -> float:
 
 
 class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
-    """Explain a criterion about the largest error of a mean within a group of rows."""
+    """Explain a criterion that limits the largest error of a mean within a group of rows."""
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return facts.unit(self.about.column)

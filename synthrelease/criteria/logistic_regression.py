@@ -191,7 +191,8 @@ class _Steps(LogisticStep):
 
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
         """Return an upper limit on the sensitivity of the criterion value, max_j (max v_j - min v_j) / m, over 0 and the
-        records that the raw rules allow. Here v_j is what a record adds to slope j, and m is the number of released rows.
+        records that the rules for private rows allow. Here v_j is what a record adds to slope j, and m is the number of
+        released rows.
 
         The operations of `records_mechanism.logistic_steps_of_records` are applied to intervals, with a margin for the rounding
         of the exponential.
@@ -250,7 +251,7 @@ def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonR
 
 
 class LogisticRegressionExplained(Explanation[LogisticRegression]):
-    """Explain a criterion about the largest change of a coefficient of a logistic regression by one Newton step."""
+    """Explain a criterion that limits the largest change of a coefficient of a logistic regression by one Newton step."""
 
     no_sensitivity: ClassVar[str] = (
         "The sensitivity follows from the released table if all columns are represented by their released bins. The files of a "
@@ -278,8 +279,8 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
         """Return the sensitivity of the criterion value. It follows from the fit on the released table, and from the
-        combinations of bins that the raw rules allow. Return None if the regression uses other bins of a column than the
-        released ones.
+        combinations of bins that the rules for private rows allow. Return None if the regression uses other bins of a column
+        than the released ones.
         """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):

@@ -91,7 +91,7 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
 
 
 class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginalError]):
-    """Explain a criterion about the largest error of a cell, as a share of the rows."""
+    """Explain a criterion that limits the largest error of a cell, as a share of the rows."""
 
     bounds_every_cell: ClassVar[bool] = True
 
@@ -274,7 +274,7 @@ def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
 
 
 class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
-    """Explain a criterion about the largest ratio between the private and the released count of a bin."""
+    """Explain a criterion that limits the largest ratio between the private and the released count of a bin."""
 
     @property
     def asks_single_columns(self) -> bool:
@@ -340,7 +340,7 @@ Typical = TypeVar("Typical", bound=TypicalMarginalError)
 
 
 class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
-    """Explain a criterion that summarises the distances of many tables by their mean or by a quantile."""
+    """Explain a criterion that limits the mean or a quantile of the distances of the compared tables."""
 
     def guards(self, pair: LostPair) -> bool:
         """Return whether the criterion would notice that the association of two columns is lost: their table is the only one
@@ -405,7 +405,7 @@ class MeanMarginalError(TypicalMarginalError):
 
 
 class MeanMarginalErrorExplained(TypicalMarginalErrorExplained[MeanMarginalError]):
-    """Explain a criterion about the mean distance of the compared tables."""
+    """Explain a criterion that limits the mean distance of the compared tables."""
 
     no_bounds: ClassVar[str] = "A mean over tables says nothing about a single table."
 
@@ -466,7 +466,7 @@ class QuantileMarginalError(TypicalMarginalError):
 
 
 class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMarginalError]):
-    """Explain a criterion about a quantile of the distances of the compared tables."""
+    """Explain a criterion that limits a quantile of the distances of the compared tables."""
 
     no_bounds: ClassVar[str] = "The criterion value does not show which tables have at most this error."
 
@@ -570,7 +570,7 @@ def whole_weights(numbers: Sequence[float]) -> np.ndarray:
 
 
 class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginalError]):
-    """Explain a criterion about the largest relative error of a sum of weights."""
+    """Explain a criterion that limits the largest relative error of a sum of weights."""
 
     no_bounds: ClassVar[str] = "This criterion is about weighted shares, but these bounds are about numbers of rows."
 

@@ -106,7 +106,7 @@ class MeanOfRoots(Criterion):
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The range to which the number of each root, such as the mean age of a household, is clipped."""
+        """The range to which the number that is assigned to each root, such as the mean age of a household, is clipped."""
         return self.range or (0.0, 1.0)
 
     @property
@@ -170,7 +170,7 @@ class MeanOfRoots(Criterion):
 
 
 class MeanOfRootsExplained(Explanation[MeanOfRoots]):
-    """Explain a criterion about the largest error of a mean over roots, such as households."""
+    """Explain a criterion that limits the largest error of a mean over roots, such as households."""
 
     no_bounds: ClassVar[str] = "The value of a root depends on all its members at once, but bounds use tables of few columns."
 
@@ -192,8 +192,8 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
 
     @property
     def _number(self) -> str:
-        """Return a description of the number of a root whose mean is compared, such as "the mean of age over the members of
-        a root", and of the roots that have such a number.
+        """Return a description of the number that is assigned to each root, such as "the mean of age over the members of a
+        root", and of the roots that have such a number.
         """
         name, number = words(self.about.column), self.about.number
         if number == "agreement":

@@ -34,8 +34,8 @@ def furthest_mean_of_roots(counts: Counts, numbers: NumbersOfRoots, groups: Sequ
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedRoots:
-    """Two (n_groups,) arrays that describe a candidate's roots, such as households: the number of roots in each group, and the
-    sum of (number - centre) over these roots, where each root has a number such as its mean age."""
+    """Two (n_groups,) arrays that describe a candidate's roots, such as households: how many roots each group has, and the sum
+    of (number - centre) over them, where the number of a root is, for example, its mean age."""
 
     grouping: Grouping
     roots: np.ndarray
@@ -53,7 +53,7 @@ class ReleasedRoots:
 
 @dataclass(frozen=True, kw_only=True)
 class NumbersOfRoots:
-    """Compute the number of every root, such as the mean age of a household, from the values of its members.
+    """Compute the number that a criterion assigns to every root, such as the mean age of a household, from its members' values.
 
     Attributes
     ----------
@@ -109,8 +109,8 @@ class NumbersOfRoots:
         return roots, np.array([math.fsum(products[cells].tolist()) for cells in inside])
 
     def _numbers(self, scores: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Compute the number h of each root, such as the mean age of its members, for the roots in each cell, (n_cells,). Also
-        return a mask of the cells whose roots have such a number.
+        """Compute the number h that is assigned to a root, such as the mean age of its members, for the roots in each cell,
+        (n_cells,). Also return a mask of the cells whose roots have such a number.
 
         Parameters
         ----------

@@ -254,7 +254,7 @@ class RegressionCoefficients(Criterion):
 
     def design(self, setting: Setting, possible: np.ndarray) -> Design:
         """Return the public design of the regression, which says how records become moments, for the combinations of
-        features and target that the raw rules allow.
+        features and target that the rules for private rows allow.
         """
         columns = self.regression_columns(setting, setting.atomic)
         counted = any(binning.missing is not None for binning in columns.wanted)
@@ -297,7 +297,7 @@ Line = TypeVar("Line", bound=RegressionCoefficients)
 
 
 class RegressionCoefficientsExplained(Explanation[Line]):
-    """Explain a criterion about the distance between the coefficients of two regression lines."""
+    """Explain a criterion that limits the distance between the coefficients of two regression lines."""
 
     no_sensitivity: ClassVar[str] = "Noise is added to the private line, not to the criterion value."
     no_bounds: ClassVar[str] = "Slopes give no limit on the error of single counts or means."
@@ -458,7 +458,8 @@ class _Step(LinearStep):
 
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
         """Return an upper limit on the sensitivity of the criterion value, 2 max || v(z) ||_1 / m, over the records z that
-        the raw rules allow. Here v(z) is what a record adds to the slopes, and m is the number of released rows.
+        the rules for private rows allow. Here v(z) is what a record adds to the slopes, and m is the number of released
+        rows.
 
         The operations of `records_mechanism.steps_of_records` are applied to intervals. So no record exceeds the bound of its
         cell, even with rounding.
@@ -510,7 +511,7 @@ class _Step(LinearStep):
 
 
 class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneStep]):
-    """Explain a criterion about the change of the coefficients of a linear regression by one Newton step."""
+    """Explain a criterion that limits the change of the coefficients of a linear regression by one Newton step."""
 
     no_sensitivity: ClassVar[str] = (
         "The sensitivity follows from the released table if all columns are represented by their released bins. The files of a "
@@ -531,7 +532,8 @@ class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneSt
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
         """Return the sensitivity of the criterion value. It follows from the released table, and from the combinations of
-        bins that the raw rules allow. Return None if the regression uses other bins of a column than the released ones.
+        bins that the rules for private rows allow. Return None if the regression uses other bins of a column than the
+        released ones.
         """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):
@@ -659,7 +661,7 @@ def _coefficients(criteria: Mapping[str, Criterion], name: str) -> RegressionCoe
 
 
 class RegressionPredictionExplained(Explanation[RegressionPrediction]):
-    """Explain a criterion about the difference between the mean absolute errors of two regression lines."""
+    """Explain a criterion that limits the difference between the mean absolute errors of two regression lines."""
 
     no_sensitivity: ClassVar[str] = (
         'With bound = "lines" the sensitivity needs two lines, and a release contains only one, from the released rows.'

@@ -122,7 +122,7 @@ Shares = TypeVar("Shares", bound=SharesInGroups)
 
 
 class SharesInGroupsExplained(InGroupsExplained[Shares]):
-    """Explain a criterion about the largest error of a share within a group of rows."""
+    """Explain a criterion that limits the largest error of a share within a group of rows."""
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "share of a group"
@@ -234,7 +234,7 @@ class KolmogorovDistance(SharesInGroups):
 
 
 class KolmogorovDistanceExplained(SharesInGroupsExplained[KolmogorovDistance]):
-    """Explain a criterion about the largest error of a cumulative share within a group of rows."""
+    """Explain a criterion that limits the largest error of a cumulative share within a group of rows."""
 
     def sentence(self, facts: PublicFacts) -> str:
         return (
@@ -310,7 +310,7 @@ class DifferenceInProportions(SharesInGroups):
 
 
 class DifferenceInProportionsExplained(SharesInGroupsExplained[DifferenceInProportions]):
-    """Explain a criterion about the largest error of the share of rows that meet a condition, within a group of rows."""
+    """Explain a criterion that limits the largest error of the share of rows that meet a condition, within a group of rows."""
 
     def sentence(self, facts: PublicFacts) -> str:
         return (

@@ -332,7 +332,7 @@ def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping
 
 
 def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of: Mapping[str, int]) -> None:
-    """Raise SpecError if levels of a codelist do not nest, because the codes of one group are in two different groups of the
+    """Raise SpecError if the levels of a codelist do not nest: the codes of one group are in two different groups of the
     next coarser level. The message names two such codes."""
     by_size: Sequence[str] = sorted(levels, key=lambda level: -len(set(levels[level].values())))
     for finer, coarser in itertools.pairwise(by_size):

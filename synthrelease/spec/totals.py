@@ -125,8 +125,8 @@ def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, 
 def _margins(
     table: CalibrationTable, file: Path, setting: Setting, released: Plausibility, problems: Problems
 ) -> Iterator[Margin]:
-    """Yield the valid margins, that is, the tables of published totals, over atomic bins. Adds a problem for each margin
-    that is not valid.
+    """Yield the valid margins (tables of published totals), over atomic bins. Adds a problem for each margin that is not
+    valid.
     """
     for index, margin_table in enumerate(table.margins):
         path, field, error = f"calibration.margins[{index}]", "", None

@@ -145,8 +145,8 @@ def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
 
 
 def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed:
-    """Return whether the configuration and the acceptance file were tried on public data in their present form. If they were
-    changed after a trial, return a `Changed` object.
+    """Return whether the configuration and the acceptance file were tried on public data in their present form (False if no
+    trial is known). If they were changed after a trial, return a `Changed` object.
 
     Raises
     ------
