@@ -382,7 +382,7 @@ def rounds_in_words(law: StoppingLaw | None) -> str:
 
 
 def _stated(charge: Charge) -> str:
-    """Return a tree that shows all costs of a plan: each charge (a part of epsilon) with its reason."""
+    """Return a tree that shows all costs of a plan: each charge (one part of the cost) with its reason."""
     if charge.renyi is not None:
         return f"Renyi {charge.renyi.text()}"
     return decimal_text(charge.epsilon) + (f", delta {float(charge.delta):.3g}" if charge.delta else "")

@@ -68,8 +68,8 @@ class DryRun:
 
 
 class MadeUp(PrivateCounts):
-    """A made-up table that mechanisms can read like a private table, charges included. If a mechanism fails, its error is
-    raised unchanged.
+    """A made-up table that mechanisms can read like a private table, with the same check of their charges. If a mechanism
+    fails, its error is raised unchanged.
     """
 
     def __init__(self, counts: Counts, meter: Meter):
@@ -223,7 +223,9 @@ def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[
 
 
 def _described(configuration: Configuration) -> str:
-    """Describe a configuration in words, with the binnings of the columns that have alternatives."""
+    """Describe a configuration in words: its generator, its projection, and the chosen bins of the columns with
+    alternatives.
+    """
     description, schema = configuration.describe(), configuration.transformation.schema
     bins = {name: chosen for name, chosen in configuration.transformation.choice.items() if len(schema[name].alternatives) > 1}
     return json.dumps({"generator": description["generator"], "projection": description["projection"], "transformation": bins})

@@ -337,7 +337,9 @@ def _of_database(
     unopened: str,
     types_of: Callable[[Mapping[str, str]], dict[str, Any]] = lambda names: {},
 ) -> DeclaredTable:
-    """Return the declared properties of a database table. If the database does not answer, the query is stopped."""
+    """Return what a database says about a stored table: its columns, their types, and whether it has a row. If the database
+    does not answer, the query is stopped.
+    """
 
     def declared(stop: Stop) -> Iterator[DeclaredTable]:
         with opened(stop) as table:

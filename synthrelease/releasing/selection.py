@@ -83,7 +83,9 @@ def one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 @lru_cache(maxsize=1)
 def _libraries(modules: int) -> ThreadpoolController:
-    """Return the loaded libraries for linear algebra. The result is cached for each number of loaded modules."""
+    """Return the loaded libraries for linear algebra. The result is cached until the number of loaded modules changes,
+    because a new module may load another library.
+    """
     from threadpoolctl import ThreadpoolController  # imported here, because `plan` does not need this library
 
     return ThreadpoolController()
@@ -150,8 +152,8 @@ class Verdict(Enum):
 
 
 class RoundResult(NamedTuple, Generic[T]):
-    """The result of a round. Only an accepted round has a value. Only a round that failed after the noise was added has the
-    type and the place of an error.
+    """The result of a round: how it ended, its value if it was accepted, and the type and place of the error if it failed
+    after the noise was added.
     """
 
     verdict: Verdict

@@ -290,8 +290,8 @@ def _single_bins(rows: RowCounts) -> list[np.ndarray]:
 
 
 def conditional_mean(criterion: ConditionalMean, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the largest error of a group's mean: max over groups of |resized mean_R - mean_S|. A private group is resized
-    to at least m_v rows with the middle value of the range [L, U]; bound (U - L) / min_v m_v (theory 3.3, conditional
+    """Return the largest error of a group's mean: max over groups of |resized mean_R - mean_S|. A private group is filled
+    up to at least m_v rows with the middle value of the range [L, U]; bound (U - L) / min_v m_v (theory 3.3, conditional
     means).
     """
     n, (low, high) = int(synthetic.sum()), (Fraction(str(end)) for end in criterion.range)
@@ -314,8 +314,8 @@ def conditional_mean(criterion: ConditionalMean, rows: RowCounts, tables: np.nda
 
 
 def _groups(criterion: InGroups, rows: RowCounts) -> list[np.ndarray]:
-    """Return an (n_rows,) indicator for every group of `by`, and for all rows if `overall`. The indicator is 1 for rows of the
-    group with a value of the column.
+    """Return an (n_rows,) indicator of every group that a criterion compares (of the columns `by`, and of all rows if
+    `overall`): 1 for rows of the group with a value of the criterion's column, otherwise 0.
     """
     valued = rows.valued(criterion.column)
     groups = [group * valued for name in criterion.by for group in rows.groups(name)]
@@ -397,7 +397,7 @@ def faithfulness(criterion: Faithfulness, rows: RowCounts, tables: np.ndarray, s
 
 
 def _similar(criterion: Faithfulness, names: Sequence[str], a: Sequence[int], b: Sequence[int]) -> bool:
-    """Return whether two rows are similar: equal, or different by one bin in one column of `within_one_bin`.
+    """Return whether two rows count as similar: they are equal, or differ by one bin in one of the columns of `within_one_bin`.
 
     Bins of single values have no value strictly inside. Ignored columns may differ. A missing value is similar only to itself.
     """
@@ -540,7 +540,9 @@ def means_of_roots(criterion: MeanOfRoots, world: World, tables: np.ndarray, syn
 
 
 def _with_members(criterion: MeanOfRoots, world: World, cell: int) -> tuple[Row, list[Row]]:
-    """Return a root and its members. If the column belongs to roots, the root counts as its only member."""
+    """Return the values of a root (such as a household) and of its members. If the criterion's column belongs to roots, the
+    root counts as its only member.
+    """
     if world.linked is not None and criterion.column in world.linked.names:
         return root_of(world, cell)
     bins = np.unravel_index(cell, world.layout.sizes)

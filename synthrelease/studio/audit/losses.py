@@ -142,7 +142,7 @@ class AskedDraw:
         return log_shares(self.values.tolist(), self.law[2], self.law[3])
 
     def drawn(self) -> Any:
-        """Draw the answer to this request from the distribution of the answer for this table."""
+        """Draw an answer to this request at random, from the right distribution for this table."""
         if self.is_choice:
             return SYSTEM.chosen(Losses(self.values.tolist(), self.law[2]), self.law[3])
         return getattr(SYSTEM, f"add_{self.law[0]}")(self.values, self.law[2])
@@ -202,7 +202,7 @@ class ReplayedEntropy(SystemEntropy):
         return self._public.generator()
 
     def asked(self, kind: str, values: np.ndarray, *law: Any) -> Any:
-        """Return the answer to a request. Raises Unanswered if there is no answer."""
+        """Return the answer to a mechanism's request for noise or a choice. Raises Unanswered if there is no answer."""
         index = len(self.questions)
         question = AskedDraw(law=(kind, len(values), *law), values=np.array(values, dtype=np.int64))
         self.questions.append(question)
@@ -258,7 +258,9 @@ def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...]
 
 
 def _heard(mechanism: Mechanism, table: tuple[int, ...], replayed: ReplayedEntropy) -> Any:
-    """Return the result of the mechanism with these answers, or None if it stopped at a question."""
+    """Run the mechanism with given answers to its requests. Return its result, or None if it made a request without an
+    answer.
+    """
     try:
         return mechanism(table, replayed)
     except Exception:
@@ -701,7 +703,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class LossFinding:
-    """The privacy loss that was found for one case.
+    """The privacy loss that was found for one test of a generator, to compare with the claim.
 
     Attributes
     ----------
@@ -724,7 +726,7 @@ class LossFinding:
 
     @property
     def claimed(self) -> float:
-        """Return the claimed loss: epsilon, or the mu that corresponds to rho."""
+        """Return the claimed privacy loss: epsilon, or the mu that corresponds to rho."""
         return self._stated(float(self.case.claim))
 
     @property
@@ -747,7 +749,7 @@ class LossFinding:
 
 
 def audit_losses(cases: Sequence[LossCase], progress: Progress = lambda phase, done, total: None) -> list[LossFinding]:
-    """Compute the loss of every case."""
+    """Compute the privacy loss of every generator's test case, and return the findings."""
     findings = []
     for done, case in enumerate(cases):
         findings.append(_finding(case))

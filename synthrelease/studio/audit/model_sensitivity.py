@@ -87,8 +87,8 @@ class MeasuredModel:
 
 
 def enumerate_models(most_records: int, wanted: Callable[[str, str], bool] = lambda kind, name: True) -> Iterator[Enumeration]:
-    """Check the sensitivity of each measurement of generators: try every pair of neighbouring tables in worlds of at most
-    eight cells, and yield the results.
+    """Check the sensitivity of each measurement, such as the tables of a generator: try every pair of neighbouring tables
+    in worlds of at most eight cells, and yield the results.
 
     Parameters
     ----------

@@ -236,7 +236,7 @@ def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per
 
 
 def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared: bool) -> float:
-    """Return the upper end of a 95% interval for the probability that no table is accepted.
+    """Return the upper end of a 95% interval for the probability that a release ends without an accepted table.
 
     Attempts with different private fits are independent. All attempts are independent if rounds share no fit. If rounds share a
     fit, the probability for this fit is a convex function of its acceptance probability. So, on average, the estimate from the
@@ -250,7 +250,7 @@ def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared:
 
 def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> np.ndarray:
     """Return the mean acceptance chance of the attempts that share a private fit, as an (n_fits,) array. A private fit is a
-    measurement that a release makes once for all of its rounds.
+    random result, such as a measurement, that a release makes once for all of its rounds.
 
     Fits with fewer than `least_per_fit` attempts are left out. If no fit has enough attempts, the only entry is the mean of
     all attempts. Without attempts, the array is empty.
@@ -297,7 +297,9 @@ _FINE, _STEPS = 1_000, 9
 
 
 def numbers_of_rounds(largest: int = MOST_ROUNDS) -> np.ndarray:
-    """Return the (n,) numbers of rounds K that an offered distribution may use, in increasing order, none above `largest`."""
+    """Return the numbers of rounds that a rehearsal may propose for a release, in increasing order and none above
+    `largest`, as an (n,) array.
+    """
     further = np.geomspace(_EVERY, _MOST, _FURTHER + 1).round()
     values = np.unique(np.concatenate([np.arange(1.0, _EVERY + 1), further, [largest]]))
     return values[values <= largest]
@@ -622,7 +624,7 @@ def more_budgets(offers: Collection[Offer], planned: Fraction) -> list[Fraction]
 
 @dataclass(frozen=True, kw_only=True)
 class PlanGoal:
-    """The requirements of a steward for a plan.
+    """What a steward requires of a plan, such as how often a release may end without a table.
 
     Attributes
     ----------

@@ -148,7 +148,7 @@ class Divisible:
 
     @classmethod
     def of(cls, spec: ReleaseSpec, total: Fraction | None = None) -> Divisible:
-        """Return the divisible budget of a specification, with the total of the specification or another total.
+        """Prepare a specification for dividing its budget anew, with the same total epsilon or another one.
 
         Raises
         ------
@@ -621,7 +621,7 @@ SMOOTH = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """The result of new tries of an allocation.
+    """How often a release with one allocation of the budget succeeds, in new tries.
 
     Attributes
     ----------

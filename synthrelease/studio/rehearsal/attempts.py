@@ -203,8 +203,8 @@ def exact_scores(
 
 
 def _joint(test: JointTest, slack: float, entropy: SeededEntropy) -> tuple[bool, float]:
-    """Run the joint test on a candidate whose smallest slack is `slack`. Return whether the test accepts the candidate, and
-    the probability of acceptance over the noise of the test.
+    """Run the joint test on a candidate whose smallest slack (distance from failing a criterion) is `slack`. Return whether
+    it passes, and the probability that it passes over the noise of the test.
     """
     if not math.isfinite(slack):
         return slack > 0, float(slack > 0)
@@ -356,7 +356,7 @@ def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, fl
 @lru_cache(maxsize=4096)  # a race looks at the same figures in every stage
 def _lower_by_bets(times: tuple[tuple[float, int], ...], winnings: float) -> float:
     """Return the lower end of the interval of `narrow_mean`, rounded down: the smallest mean m at which a gambler who bets
-    against m wins less than `winnings`.
+    against m ends with less than `winnings`.
 
     Parameters
     ----------
@@ -569,8 +569,8 @@ _DEVIATIONS = 3.0
 
 
 class Standing(Enum):
-    """The state of a configuration in the race for the shortlist: it still runs, or has left the race for one of three
-    reasons.
+    """The state of a configuration in the race for the shortlist: it still gets further attempts, or no longer, for one of
+    three reasons.
     """
 
     RUNNING = "running"

@@ -226,7 +226,7 @@ TRIED = 6
 
 @dataclass(frozen=True, kw_only=True)
 class MethodComparison:
-    """The result of a comparison.
+    """The result of a comparison of a release with other protection methods.
 
     Attributes
     ----------

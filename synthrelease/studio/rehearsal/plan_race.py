@@ -240,9 +240,9 @@ def shown_share(share: float) -> str:
 
 
 class Comparison:
-    """Two halves of public rows, which show how near fits come to rows that they have not seen. It is measured in shares of
-    the rows in a wrong cell of two columns (total variation distance), between the distance of the other half and the
-    distance of independent columns.
+    """Two halves of public rows, which show how much a fit to one half preserves: its rows are compared with the other
+    half. A distance is the share of the rows in a wrong cell of a table of two columns (total variation distance), as a
+    mean over pairs of columns.
 
     Parameters
     ----------
@@ -412,8 +412,8 @@ class HeldOut:
         return cls(fitted=(first[0], first[1]), comparison=comparison, of_all_rows=True)
 
     def kept_without_noise(self) -> float | None:
-        """Return how much of the associations would be preserved if a release gave out its rows unchanged, without noise,
-        or None if this is unknown.
+        """Return how much of the associations would be preserved if a release gave out its rows without noise, or None if
+        this is unknown.
 
         The rows of each half are compared with the rows of the other half.
         """
@@ -739,8 +739,8 @@ class PlanRace:
         return [plan for plan in plans if plan.kept is not None]
 
     def _has_agreements(self, raced: Raced) -> bool:
-        """Return whether it is worth measuring agreements (in how many rows two columns of two bins agree) in place of
-        tables. This needs enough columns with two bins, few others, and a model of small tables.
+        """Return whether agreements (the number of rows in which two columns of two bins agree) are worth measuring in
+        place of tables. This needs enough columns with two bins, few others, and a model of small tables.
         """
         layout, tied = self._table.layout, [mask.columns for mask in self._background.plausibility.masks]
         generator, of_two = self.generator(raced.told, raced.purse, agreements=True), layout.sizes.count(2)
@@ -785,7 +785,7 @@ class PlanRace:
         return (promise or self._promise).purse(self.of_tables(total))
 
     def of_tables(self, total: Fraction) -> Fraction:
-        """Return how much of the epsilon of a release is left for measuring tables."""
+        """Return how much of the epsilon of a whole release its measured tables may cost."""
         return max(total - self._others(total), total / 4)
 
     def generator(self, told: TellingTables, purse: Purse, *, agreements: bool = False) -> Generator:

@@ -74,7 +74,9 @@ def plain(value: Any) -> Any:
 
 
 def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
-    """Return the closer look for the entry "look" of rehearsal.json, or None if there was none."""
+    """Return what the closer look at one configuration found, for the entry "look" of rehearsal.json, or None if there was
+    no closer look.
+    """
     look = rehearsal.look
     if look is None:
         return None

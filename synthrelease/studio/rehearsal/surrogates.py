@@ -784,8 +784,8 @@ _NEVER = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class Groups:
-    """The bands of a published table's columns that condition a column (its parents), merged over all its tables: values
-    that no table tells apart form one group.
+    """The values of each parent of a column (a column by which its tables are broken down), divided into groups: values
+    that no table tells apart are in one group.
 
     Attributes
     ----------

@@ -619,7 +619,9 @@ class CopyComparison:
 
 @dataclass(frozen=True, kw_only=True)
 class CopyFigures:
-    """Utility and risk statistics of the copies of one configuration, by name. Empty if a copy could not be made."""
+    """Utility and risk statistics, by name, of the synthetic copies from one configuration. Empty if a copy could not be
+    made.
+    """
 
     configuration: int
     utility: dict[str, float]
@@ -640,7 +642,8 @@ def copy_figures(trials: Trials, index: int, comparison: CopyComparison) -> Copy
 def compared(
     counts: Counts, configuration: Configuration, copies: Sequence[Counts], comparison: CopyComparison, rule: Rule = "partial"
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return two dictionaries with the utility and the risk statistics of copies over the bins of a configuration.
+    """Compare synthetic copies with the original in the bins of a configuration. Return two dictionaries, of utility and of
+    risk statistics.
 
     Parameters
     ----------

@@ -451,7 +451,7 @@ def attack_words(rehearsal: Rehearsal) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Sentences:
-    """The sentences of a rehearsal, in rehearsal.json and on the page."""
+    """All sentences about a rehearsal, as rehearsal.json and the page report.html show them."""
 
     outlook: list[str]
     generators: list[str]
