@@ -103,8 +103,8 @@ class Ratio:
         return self.numerator / self.denominator if self.denominator > 0 else math.nan
 
     def by_groups(self, cells: np.ndarray, numerator: np.ndarray, denominator: np.ndarray) -> Ratio:
-        """Return a copy of the ratio whose sampling variance is the variance between random groups of clusters, if this
-        variance is larger than the present one.
+        """Return a copy whose sampling variance is estimated from the differences between random groups of clusters (such as
+        groups of schools), unless the present variance is larger.
 
         See theory 13.20, random groups of clusters.
 
@@ -119,8 +119,8 @@ class Ratio:
         return replace(self, sampling=factor * self.sampling, between=between)
 
     def _end(self, confidence: float, which: int, width: float) -> float:
-        """Return the lower (0) or upper (1) ratio at which numerator - ratio * denominator equals the half width of the
-        interval for its noise.
+        """Find the lower (0) or upper (1) end of the confidence interval: the ratio at which numerator - ratio * denominator is
+        just as large as a plausible error.
 
         Parameters
         ----------
@@ -146,7 +146,9 @@ class Ratio:
         return ratio
 
     def _half_width(self, confidence: float, ratio: float) -> float:
-        """Return half the width of the noise interval of numerator - ratio * denominator."""
+        """Return half the width of the confidence interval of numerator - ratio * denominator. A ratio is plausible if this
+        expression is at most as far from 0.
+        """
         weights = np.array([1.0, -ratio]) @ self.weights
         return half_width(self.noises, weights, _along(self.sampling, ratio), confidence, self.step)
 
@@ -155,13 +157,13 @@ class Ratio:
         return np.asarray(self.noises.covariance(self.weights, self.weights) + self.sampling)
 
     def _variance(self, ratio: float) -> float:
-        """Return the variance of numerator - ratio * denominator."""
+        """Return the variance, over noise and samples, of numerator - ratio * denominator."""
         return _along(self._covariance, ratio)
 
 
 def _wider(degrees: int, confidence: float) -> float:
-    """Return (t quantile / normal quantile) squared. If a variance is estimated from few groups, it is multiplied by this
-    factor, so that the interval is wide enough.
+    """Return the factor by which a variance is multiplied if it is estimated from few groups, so that a normal interval becomes
+    as wide as a t interval: (t quantile / normal quantile) squared.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -169,8 +171,8 @@ def _wider(degrees: int, confidence: float) -> float:
 
 
 def _along(covariance: np.ndarray, ratio: float) -> float:
-    """Return the variance of numerator - ratio * denominator. A negative result, which only rounding errors can cause, is
-    replaced by 0.
+    """Return the variance of numerator - ratio * denominator, given the covariance matrix of numerator and denominator. A
+    result that is only a rounding error is replaced by 0.
     """
     terms = covariance[0, 0], -2 * ratio * covariance[0, 1], ratio**2 * covariance[1, 1]
     variance = float(sum(terms))
@@ -197,7 +199,8 @@ class Sampling:
 
     @classmethod
     def of(cls, question: Question, release: PublishedRelease) -> Sampling:
-        """Return the stated sample design, as it applies to the columns of a question.
+        """Return those properties of the stated sample design that matter for a question, such as the design effect for its
+        columns.
 
         Design weights correct for unequal sampling probabilities, so a weighted answer has an interval for the population.
         """
@@ -250,8 +253,8 @@ def possible(covariance: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Counted:
-    """The cells in which a question counts rows, or counts the members at one position (the first members, or the second
-    members, ...).
+    """The cells of a table (combinations of bins), with a mask of the cells that a question counts. A question counts rows or,
+    for persons of households, the members at one position, such as all first members.
 
     Attributes
     ----------
@@ -271,13 +274,13 @@ class Counted:
 
     @property
     def shape(self) -> list[int]:
-        """The number of bins of each of these columns."""
+        """The number of bins of each column in `names`. These numbers are the shape of the table of cells."""
         return [len(column.labels) for column in self.columns]
 
 
 def parts_of(tables: PublishedTables, question: Question) -> list[Counted]:
-    """Return the cells that a question counts: one entry for a question about rows, or one entry for each position of a member.
-    The sums over all entries add up to the sums of the question.
+    """Return the cells that a question counts. A question about members, such as the persons of households, has an entry for
+    the first members, an entry for the second members, and so on. The sums over all entries must be added up.
 
     Raises
     ------
@@ -293,7 +296,8 @@ def parts_of(tables: PublishedTables, question: Question) -> list[Counted]:
 def counted(
     tables: PublishedTables, question: Question, names: Iterable[str], valued: Iterable[str], slot: int | None
 ) -> Counted:
-    """Return the cells of the given columns, with a mask of the cells whose rows (or members) a question counts.
+    """List the cells (combinations of bins) of the given columns, and mark those whose rows a question counts. For a question
+    about members, such as the persons of households, mark those whose members at one position are counted.
 
     Parameters
     ----------
@@ -337,8 +341,8 @@ def _cells(tables: PublishedTables, question: Question, names: Iterable[str], va
 def of_roots(
     tables: PublishedTables, parts: Sequence[Counted], figures: Sequence[np.ndarray], own_sums: np.ndarray
 ) -> np.ndarray:
-    """Return an upper estimate of the (m, m) sum over roots of v v'. Here v is the vector of m statistics, each summed over the
-    members of a root.
+    """Return an upper estimate of an (m, m) matrix: the products of m statistics, summed over all roots (such as households).
+    The statistics of a root are sums over its members.
 
     For a question about rows, the result is the sum over rows. Products of the statistics v and w of two members come from a
     table with the columns of both members. If there is no such table, the function bounds v w' + w v' by c v v' + w w' / c for
@@ -363,8 +367,8 @@ def of_roots(
 
 
 def _of_both(tables: PublishedTables, parts: Sequence[Counted], figures: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Return the (m, m) sum over roots of v w' + w v', where v and w are the statistics of the members at two positions. The
-    result is None if no table contains the columns of both members.
+    """Return the (m, m) sum, over all roots (such as households), of v w' + w v', where v and w are the statistics of two
+    members of the root. The result is None if no table contains the columns of both members.
     """
     names = {name for part in parts for name in part.names}
     if not tables.number(names):
@@ -419,8 +423,8 @@ class Average:
     own: tuple[Average, ...] = ()
 
     def own_ends(self, level: float) -> Ends:
-        """Return two intervals (for the file and for a population) that contain the average for all possible weights in `own`
-        (theory 13.18, weighted answers).
+        """Return two confidence intervals, for the file and for a population, that hold for all possible weights of the rows
+        (theory 13.18, weighted answers). Exact weights are only known up to their published classes.
         """
         ends = [average.ends(level) for average in self.own or (self,)]
         lows, highs, population_lows, population_highs = zip(*ends, strict=True)
@@ -436,7 +440,7 @@ class Average:
 
 
 def term_in(tables: PublishedTables, question: Question, label: str, averages: list[Average], level: float) -> Term:
-    """Return the share, mean or quantile of one group as a term with its confidence intervals."""
+    """Return the answer to a question for one group: its share, mean or quantile, with confidence intervals."""
     if not question.column:
         return _share(tables, question, averages, label, level)
     column = replace(tables.release.by_name[question.parts[0].column], name=question.column)
@@ -495,7 +499,8 @@ class _Figure:
 def _weightings(
     tables: PublishedTables, question: Question, parts: Sequence[Counted], values: Sequence[np.ndarray], index: int
 ) -> list[list[np.ndarray]]:
-    """Return the sets of weights, one weight for each cell, that must be considered for an average.
+    """Return the weights of the rows in each cell. For a weighted answer, there are several such sets of weights: the exact
+    weights are only known up to their published classes, and the averages with these sets enclose the exact average.
 
     Weights lie between the limits of their classes. For some number t, the average of a value v is smallest if every row with v
     > t has the smallest weight of its class, and every other row has the largest weight. The average is largest in the opposite
@@ -526,7 +531,8 @@ def _averages(
     figures: Sequence[_Figure],
     survey: Sampling,
 ) -> list[Average]:
-    """Return the averages over some rows, or an empty list if the plausibility rules exclude all of these rows.
+    """Return the averages (shares or means) over some rows, with their errors. The list is empty if the plausibility rules
+    exclude all of these rows.
 
     Parameters
     ----------
@@ -597,9 +603,8 @@ def _averages(
 
 
 def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effect: float) -> float:
-    """Return the factor by which the sampling variance of a weighted answer must grow, so that it has the stated design effect:
-    the stated effect times the variance of a simple random sample, divided by the variance for samples with these weights. The
-    factor is at least 1.
+    """Return the factor by which the sampling variance of a weighted answer must grow to have the stated design effect, that
+    is, the stated multiple of the variance of a simple random sample. The factor is at least 1.
 
     Parameters
     ----------
@@ -643,8 +648,8 @@ def shares_of_bins(tables: PublishedTables, name: str) -> Iterator[Average]:
 
 
 def _bins(tables: PublishedTables, question: Question, parts: Sequence[Counted]) -> tuple[tuple[str, ...], list[np.ndarray]]:
-    """Return the labels of the groups. Also return, for each position of a member, the (n_cells,) index of the group of each
-    cell, or -1 for a cell in no group.
+    """Return the labels of the groups of a question, and the group to which each cell belongs. There is an (n_cells,) array of
+    indices for each position of a member, with -1 for a cell in no group.
     """
     if not question.groups:
         labels = tables.release.by_name[question.parts[0].by].labels if question.by else ("",)
@@ -663,9 +668,9 @@ def _bins(tables: PublishedTables, question: Question, parts: Sequence[Counted])
 
 
 def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: float, largest: float) -> float:
-    """Return the design effect of a share: its variance if roots are drawn with all their members, divided by its variance if
-    the members are drawn individually and their weights do not depend on the answer. The result is at least 1 and at most
-    `largest`.
+    """Return the design effect of a share: its variance if roots (such as households) are drawn with all their members, divided
+    by its variance if the members are drawn individually and their weights do not depend on the answer. The result is at least
+    1 and at most `largest`.
 
     Parameters
     ----------
@@ -682,7 +687,9 @@ def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: floa
 
 
 def _ranges(tables: PublishedTables, question: Question) -> list[tuple[float, float]]:
-    """Return the smallest and the largest possible value of each average (`_figures`)."""
+    """Return the smallest and the largest possible value of each share or mean that answers a question, such as 0 and 1 for a
+    share (see `_figures`).
+    """
     if not question.column:
         return [(0.0, 1.0)]
     column = tables.release.by_name[question.parts[0].column]
@@ -692,7 +699,8 @@ def _ranges(tables: PublishedTables, question: Question) -> list[tuple[float, fl
 
 
 def _figures(tables: PublishedTables, part: Counted) -> list[np.ndarray]:
-    """Return, for each average of a question, the (n_cells,) value of a row in each cell.
+    """Return, for each share or mean that answers a question, the (n_cells,) number that a row in each cell contributes to it,
+    such as 1 or 0 for a share.
 
     For a share, the value is 1 in cells that meet the condition, otherwise 0. A mean uses the representative values of bins.
     If the values in a bin may differ, it also uses the lowest and the highest value of each bin. A median uses an array for
@@ -711,8 +719,8 @@ def _figures(tables: PublishedTables, part: Counted) -> list[np.ndarray]:
 
 
 def _numbers(column: PublishedColumn) -> list[np.ndarray]:
-    """Return the (n_present,) representative values of the bins. If the lowest and highest values of the bins are known and
-    differ, these two arrays follow.
+    """Return a column's (n_present,) representative values, one for each bin of values. If the lowest and the highest values of
+    the bins are finite and do not all equal the representative values, these two arrays follow.
     """
     ends = column.value_limits
     if tells_values(column) or not np.isfinite(ends).all():
@@ -731,8 +739,8 @@ def _share(tables: PublishedTables, question: Question, shares: list[Average], l
 
 
 def _with_weighted_count(tables: PublishedTables, question: Question, share: Average, term: Term, level: float) -> Term:
-    """Return a copy of a term that also contains the estimated number of persons whom the counted rows represent (theory 13.18,
-    weighted answers).
+    """Add to a weighted share the estimated number of persons whom the counted rows represent, with its intervals (theory
+    13.18, weighted answers).
 
     The number is computed as in `counted_rows`, but from sums of weights. If clusters are declared, there is no interval for a
     population, because the sizes of clusters would cause another error.
@@ -762,7 +770,7 @@ def _with_weighted_count(tables: PublishedTables, question: Question, share: Ave
 
 
 def rows_of(tables: PublishedTables, share: Average, level: float) -> Term:
-    """Return a term that contains the number of rows that a share counts, but not the share itself."""
+    """Estimate the number of rows that a share counts, with its interval. The returned term does not contain the share itself."""
     rows, low, high = counted_rows(tables, share, level)
     return Term(name="share", group="", unit="", rows=rows, rows_low=low, rows_high=high)
 
@@ -796,17 +804,16 @@ def nearest_row(counted: float) -> int:
 
 
 def count_error(tables: PublishedTables, share: Average) -> float:
-    """Return the standard error of the number of rows that a share counts. The error comes from the noise and from the drawing
-    of rows.
+    """Return the standard error of the estimated number of rows that a share counts, such as the number of smokers. The error
+    comes from the noise and from the drawing of rows.
     """
     times, weights, drawing = _errors_of_a_count(tables, share)
     return math.sqrt(float(share.file.noises.covariance(weights[None], weights[None])[0, 0]) + times**2 * drawing)
 
 
 def _errors_of_a_count(tables: PublishedTables, share: Average) -> tuple[float, np.ndarray, float]:
-    """Return three quantities that determine the error of a count. The first is the number of rows that the rules keep, divided
-    by the number of drawn rows. The other two are the coefficients of the noise terms and the variance due to the drawing of
-    rows.
+    """Return what determines the error of an estimated number of rows: the factor from the drawn rows to all rows that the
+    rules keep, the coefficients of the noise terms, and the variance that the drawing of rows causes.
     """
     kept_rows, ratio = tables.kept, share.file
     part = min(max(ratio.numerator / kept_rows.drawn, 0.0), float(share.of_root))

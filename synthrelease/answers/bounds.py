@@ -62,7 +62,7 @@ class Range:
 
 
 def count_range(facts: Facts, figure: np.ndarray, undrawn: int = 0) -> Range:
-    """Return how many released rows are in the counted cells, with bounds on the corresponding number in the file.
+    """Return a count in the released table (or a difference of two counts), with bounds on the same number in the file.
 
     Parameters
     ----------
@@ -100,7 +100,8 @@ def ratio_range(
 
 
 def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: float, undrawn: int) -> float:
-    """Return an upper bound on the ratio figure . R / size . R over all tables R, by Dinkelbach's iteration.
+    """Return an upper bound on a share or mean of a group, over all tables R that agree with the statements of a release. The
+    share or mean is the ratio figure . R / size . R, and its maximum is found by Dinkelbach's iteration.
 
     No table has a ratio above x if (figure - x size) . R <= 0 for all tables. Let v be a certified maximum of this expression
     for the last x. Then x + max(v, 0) / rows is a bound. For each row that the release did not use, its largest possible
@@ -127,7 +128,7 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
 
 
 def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -> float:
-    """Return the largest possible share or mean after rows are added: at most `undrawn` rows, each with a value of at most
+    """Return an upper bound on a share or mean after rows are added: at most `undrawn` rows, each with a value of at most
     `largest`, are added to at least `rows` rows.
 
     Parameters
@@ -138,8 +139,8 @@ def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -
 
 
 def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
-    """Return the range of a share or mean over all members. It is computed from separate ranges for the first members, the
-    second members, and so on.
+    """Return the range of a share or mean over all members (such as all persons of households). It is computed from separate
+    ranges for the first members, the second members, and so on.
 
     The answer for all members is a weighted mean of the answers for the first members, the second members, and so on. The
     weights are the numbers of these members. The bounds are the extremes over all possible weights (theory 13.16, bounds of
@@ -229,7 +230,8 @@ class Bound:
 
     @property
     def shares(self) -> tuple[float, float]:
-        """For a count, the lowest and the highest possible value of the corresponding share among the rows that the rules keep.
+        """For a count, its lowest and highest possible value, each divided by the largest possible number of rows that the
+        rules keep.
 
         A row that the release did not use changes a count by 0 or 1, and a difference by -1, 0 or 1.
         """
@@ -273,7 +275,7 @@ def _of_the_file(bound: Bound) -> str:
 
 
 def value(bound: Bound, number: float) -> str:
-    """Format a share or mean, with the unit of the bound."""
+    """Format a number of a bound: a share as a percentage, such as 12.50%, and any other number with its unit."""
     if bound.kind == "share":
         return f"{number:.2%}" + (" points" if bound.difference else "")
     return f"{number:,.6g}" + (f" {bound.unit}" if bound.unit else "")
@@ -396,7 +398,7 @@ def bound(
 
 
 def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMembers | _Contrast:
-    """Return the query that has the same answer as a question in the grammar of `estimate`."""
+    """Translate a question, such as 'mean income where age >= 18', into the query whose answer is bounded."""
     if question.kind not in ("share", "mean") or question.by or question.weight:
         raise InputError(
             f"{cut(question.text, 200)!r}: only `synthrelease estimate` answers this question. `bound` answers 'share "
@@ -408,8 +410,8 @@ def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMemb
 
 
 def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot: int | None = None) -> _Measure:
-    """Return the query for the share or mean in a question. The query covers the rows that meet `where` and belong to the given
-    group of the question.
+    """Return the query for the share or mean in a question. It covers the rows that meet `where` and, if the question compares
+    two groups, belong to one of them.
 
     Parameters
     ----------
@@ -434,12 +436,14 @@ class _OfMembers:
         self.kind, self.unit = self.slots[0].kind, self.slots[0].unit
 
     def range(self) -> Range:
-        """Return the range of the answer in the file, computed from exact values."""
+        """Return the answer in the released table, with bounds on the answer in the file. For a mean, these are bounds on the
+        mean of the exact values.
+        """
         return self._over([measure.range() for measure in self.slots])
 
     def binned(self) -> Range | None:
-        """Return the range of the answer in the file, computed from representative values of bins. The result is None for a
-        share, or if the representative values equal the exact values.
+        """Return the same as `range`, but with bounds on the mean of the representative values of bins. The result is None for
+        a share, or if every row has exactly the representative value of its bin.
         """
         ranges = [measure.binned() for measure in self.slots]
         return None if ranges[0] is None else self._over([measure for measure in ranges if measure])
@@ -501,12 +505,14 @@ class _Measure:
         return columns.union(self.given.columns, *(condition.columns for condition in conditions if condition))
 
     def range(self) -> Range:
-        """Return the range of the answer in the file, computed from exact values."""
+        """Return the answer in the released table, with bounds on the answer in the file. For a mean, these are bounds on the
+        mean of the exact values.
+        """
         return self._asked(values=True)
 
     def binned(self) -> Range | None:
-        """Return the range of the answer in the file, computed from representative values of bins. The result is None if the
-        answer is not a mean, or if the representative values equal the exact values.
+        """Return the same as `range`, but with bounds on the mean of the representative values of bins. The result is None if
+        the answer is not a mean, or if every row has exactly the representative value of its bin.
         """
         if self.mean is None or tells_values(self.release.by_name[self.mean]):
             return None
@@ -520,14 +526,17 @@ class _Measure:
         return self._range(self.query, self.minus, values)
 
     def members(self) -> Range:
-        """Return the range of the number of members at this position over whom a share or mean is computed."""
+        """Return the number of members at this position (such as all second members of households) over whom a share or mean is
+        computed, with bounds on this number in the file.
+        """
         columns, _, group = self._cells(self.query, None)
         facts = build_facts(self.knowledge, {column.name for column in columns}, [group])
         return count_range(facts, group.astype(float)[facts.representative], self.knowledge.more)
 
     def _cells(self, query: Condition, minus: Condition | None) -> tuple[tuple[PublishedColumn, ...], np.ndarray, np.ndarray]:
         """Return the columns of a query and two (n_combinations,) masks over the combinations of their bins. The first mask is
-        for the combinations that meet the query. The second is for the combinations over which a share or mean is computed.
+        for the combinations that meet the query. The second is for those over which a share or mean is computed, its
+        denominator.
 
         For members, a column that shows which members exist may be added. The column with the number of members always shows
         which members exist.
@@ -581,7 +590,9 @@ class _Measure:
         return ratio_range(facts, figure[cells], group.astype(float)[cells], self.knowledge.more, limits)
 
     def _anything(self) -> Range:
-        """Return the whole possible range. This is the answer if the release contains no member that the question counts."""
+        """Return the range of all possible answers, such as 0 to 1 for a share. It is used for a position if no member in the
+        release at this position is counted.
+        """
         low, high = 0.0, 1.0
         if self.kind == "mean":
             ends = self.release.by_name[str(self.mean)].value_limits
@@ -589,13 +600,15 @@ class _Measure:
         return Range(answer=low, low=low, high=high)
 
     def _present(self, columns: tuple[PublishedColumn, ...]) -> np.ndarray:
-        """Return an (n_combinations,) mask of the combinations of bins in which the averaged column has a value."""
+        """Return an (n_combinations,) mask of the combinations of bins in which the averaged column (such as income) has a
+        value.
+        """
         column = self.release.by_name[str(self.mean)]
         return over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
 
     def _over(self, columns: tuple[PublishedColumn, ...], of_bins: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """Return an (n_combinations,) array: for each combination of bins, the value of the averaged column in a row with this
-        combination.
+        """Return an (n_combinations,) array: for each combination of bins, the value that a row with this combination
+        contributes to the mean. Outside the group, the value is 0.
         """
         column = self.release.by_name[str(self.mean)]
         absent = np.zeros(len(column.labels) - column.present)

@@ -85,7 +85,9 @@ def of_medians(name: str, unit: str, first: Term, second: Term) -> Term:
 def _term(
     name: str, unit: str, first: Average, second: Average, level: float, scale: Callable[[float], float] | None = None
 ) -> Term:
-    """Return a difference of two numbers as a term. If the numbers are on a logarithmic scale, return their ratio."""
+    """Return the difference of two shares or means, with its standard errors and intervals. If `scale` is given, such as the
+    logarithm, return a ratio of the two shares instead.
+    """
     back = float if scale is None else math.exp
     (low, middle, high), of_population = _both(first, second, level, scale)
     if not math.isfinite(high):  # a denominator may be 0, or a group may have no rows
@@ -102,8 +104,8 @@ def _pairs(first: Average, second: Average) -> tuple[tuple[Ratio, Ratio], tuple[
 
 
 def _both(first: Average, second: Average, level: float, scale: Callable[[float], float] | None) -> tuple[Interval, Interval]:
-    """Return two intervals of a contrast: one for the file and one for a population. Both are NaN if nothing is known about one
-    of the groups.
+    """Return two confidence intervals for the difference between two groups: one for the file and one for a population. Both
+    are NaN if nothing is known about one of the groups.
     """
     of_file, of_population = zip(intervals(first, level, scale), intervals(second, level, scale), strict=True)
     pair = [
@@ -119,8 +121,8 @@ def _both(first: Average, second: Average, level: float, scale: Callable[[float]
 
 
 def intervals(group: Average, level: float, scale: Callable[[float], float] | None) -> list[Interval]:
-    """Return two intervals of a group: one for the file and one for a population. On the original scale, the intervals are not
-    limited to the possible range of the answer.
+    """Return two confidence intervals for the share or mean of a group: one for the file and one for a population. Unless
+    `scale` is given, they may extend beyond the possible range, such as below 0.
 
     An estimate that is limited to its possible range is biased, because the limit cuts the noise on one side. So a difference
     of two limited estimates would be biased, too.
@@ -142,8 +144,8 @@ def intervals(group: Average, level: float, scale: Callable[[float], float] | No
 
 
 def less(first: Interval, second: Interval, correlation: float) -> Interval:
-    """Return the difference of two numbers, with its confidence interval. For shares, an infinite end of the interval means a
-    share of 0 or 1.
+    """Subtract two estimates whose errors have a known correlation, and return the difference with its confidence interval. For
+    shares, an infinite end of the interval means a share of 0 or 1.
     """
     if not (math.isfinite(first[2]) and math.isfinite(second[0])):  # the denominator of a ratio may be 0
         return _NOTHING
@@ -175,8 +177,8 @@ def _correlation(first: Ratio, second: Ratio) -> float:
 
 
 def _covariance(first: Ratio, second: Ratio) -> float:
-    """Return the covariance of two quotients. It is 0 for quotients of two releases, because their noise and their samples are
-    independent.
+    """Return the covariance of two estimated ratios, such as the shares of two groups. It is 0 if the ratios come from two
+    releases, because their noise and their samples are independent.
     """
     if first.noises is not second.noises:
         return 0.0

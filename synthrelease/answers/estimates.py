@@ -124,7 +124,7 @@ def answered(
     among: int = 1,
     as_first: bool = False,
 ) -> Estimate:
-    """Return the answer of `estimate`. This function has additional parameters, which `verify` and lists of questions use.
+    """Estimate a statistic of the file as `estimate` does, with additional parameters for `verify` and for lists of questions.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -
 
 
 def _compared(tables: PublishedTables, question: Question, groups: list[tuple[str, list[Average]]], level: float) -> list[Term]:
-    """Return the difference (and, for shares, the ratios) between the two groups of a question."""
+    """Return how the answers for the two groups of a question differ: their difference and, for shares, also the ratios."""
     first, second = ((tables, question, label, averages) for label, averages in groups)
     return _against(first, second, level)
 
@@ -279,8 +279,8 @@ def _slopes(tables: PublishedTables, question: Question, level: float) -> tuple[
 
 
 def _of_bins(release: PublishedRelease, question: Question) -> str:
-    """Return a sentence that explains how an answer uses the representative values of bins, or an empty string if these equal
-    the exact values.
+    """Return sentences that explain an answer: whether it uses the representative values of bins, and whether values beyond
+    public bounds count as these bounds. The string is empty if neither is the case.
     """
     names = [name for name in (question.parts[0].column, *question.parts[0].on) if name]
     if question.kind in ("share", *QUANTILES) or all(tells_values(release.by_name[name]) for name in names):
@@ -404,7 +404,9 @@ LEVEL = "Level: the mean over the years, weighted by the number of released rows
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Year:
-    """The reading of a question for one release, with the averages of each group in the question."""
+    """One year of a trend: the noisy tables of its release, the parsed question, and the averages of each group of the
+    question.
+    """
 
     name: str
     tables: PublishedTables
@@ -516,7 +518,7 @@ def _year(release: PublishedRelease | str | Path, question: str) -> _Year:
 
 
 def _of_year(name: str, read: Callable[[], T]) -> T:
-    """Call `read`. If it raises an error, add the name of the year to the message.
+    """Call `read` for one year. If it raises an InputError, add the name of the year to the message.
 
     Raises
     ------
@@ -535,9 +537,7 @@ def _same_noise(first: _Year, second: _Year) -> bool:
 
 
 def _name(folder: Path) -> str:
-    """Return the year of a release that belongs to a multi-year plan; otherwise return the name of the folder of the
-    release.
-    """
+    """Return the name of a release in a trend: its year if it belongs to a multi-year plan, otherwise the name of its folder."""
     try:
         series = read_leniently((folder / "release.json").read_bytes()).series
     except (OSError, Unexpected):
@@ -572,7 +572,7 @@ def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
 
 
 def _change(earlier_year: _Year, later_year: _Year, label: str, confidence: float, among: int) -> Term:
-    """Return the change of the answer for one group from the earlier to the later year."""
+    """Return the change of one group's answer from the earlier to the later year, with its confidence intervals."""
     level, parsed = _level_of([earlier_year, later_year], confidence, among), later_year.asked
     later, earlier = ((year.tables, year.asked, label, year.found[label]) for year in (later_year, earlier_year))
     term = _against(later, earlier, level)[0]

@@ -32,8 +32,7 @@ Error = TypeVar("Error", CellError, RatioError, MeanError, Unmatched, SumErrors)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Facts:
-    """Linear constraints on the counts R (n_cells,) of the rows that a release used. They contain everything that the release
-    states about these counts.
+    """What a release states about the rows that it used, as linear constraints on the (n_cells,) counts R of these rows.
 
     A cell is a combination of bins of some columns, or several combinations that no condition of the query distinguishes.
 
@@ -88,7 +87,9 @@ class Knowledge:
 
     @cached_property
     def errors(self) -> tuple[KnownError, ...]:
-        """Return, for each criterion with a finite limit, the error that this criterion limits."""
+        """Return the errors that criteria limit, such as the errors of means: one for each criterion whose limit is finite and
+        can be used for bounds.
+        """
         facts = public_facts(self.release)
         finite = [limit for limit in self.limits if math.isfinite(limit.limit)]
         explained = [(criterion_of(self.release, limit.index), limit.limit) for limit in finite]
@@ -100,8 +101,8 @@ class Knowledge:
         return tuple(error for error in self.errors if isinstance(error, kind))
 
     def groups(self, name: str) -> tuple[np.ndarray, ...]:
-        """Return one (n_bins,) mask of released bins for each group of a column, or one mask for each bin if the column has no
-        groups.
+        """Return the groups of bins of a column, as one (n_bins,) mask for each group. If the release states no groups for this
+        column, every bin is a group.
         """
         if (groups := self.release.groups.get(name)) is None:
             return tuple(np.eye(len(self.release.by_name[name].labels), dtype=bool))
@@ -122,7 +123,7 @@ class Knowledge:
 
 @dataclass(frozen=True, kw_only=True)
 class Maximum:
-    """An upper bound on a linear expression in the counts R.
+    """An upper bound on a weighted sum of the counts R of the rows that a release used, such as the number of smokers.
 
     Attributes
     ----------
@@ -136,7 +137,8 @@ class Maximum:
 
 
 def maximum(facts: Facts, figure: np.ndarray) -> Maximum:
-    """Return an upper bound on `figure . R` for all tables that satisfy the constraints.
+    """Return an upper bound on a weighted sum of counts, `figure . R`, over all tables R that agree with the statements of a
+    release.
 
     Parameters
     ----------
@@ -151,8 +153,9 @@ def maximum(facts: Facts, figure: np.ndarray) -> Maximum:
 
 
 def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """Solve the linear program. Return the multipliers of the constraints, the multiplier of the total number of rows, and the
-    table for which the expression is largest. If the solver fails, all multipliers are 0 and the table is the released table.
+    """Find the table that has the largest weighted sum of counts and agrees with all statements of a release, by linear
+    programming. Return the multipliers of the constraints, the multiplier of the total number of rows, and the table. If the
+    solver fails, all multipliers are 0 and the table is the released table.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
@@ -192,7 +195,8 @@ wider, but still valid.
 def build_facts(
     knowledge: Knowledge, columns: Iterable[str], masks: Sequence[np.ndarray], keep: str | None = None, *, means: bool = True
 ) -> Facts:
-    """Return the facts about the cells of a table over some columns, as linear constraints.
+    """Collect what a release states about the number of rows in each cell (combination of bins) of some columns, as linear
+    constraints.
 
     Parameters
     ----------
@@ -246,8 +250,9 @@ def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tu
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Numbers:
-    """The (n_cells,) numbers of a column whose mean is computed. Rows of the released table S have the representative value of
-    their bin. Rows of R have a value between the lowest and the highest value of their bin.
+    """The (n_cells,) numbers that the rows in each cell contribute to a mean. Rows of the released table have the
+    representative value of their bin. Rows that the release used have a value between the lowest and the highest value of their
+    bin.
     """
 
     number: np.ndarray
@@ -256,7 +261,9 @@ class _Numbers:
 
 
 class _Builder:
-    """Collect facts in the form of limits on cells and of constraints "weights . R <= limit"."""
+    """Translates the statements of a release into linear constraints on the counts R of the rows that it used: limits on single
+    cells, and constraints "weights . R <= limit".
+    """
 
     def __init__(self, knowledge: Knowledge, columns: Iterable[str], conditions: Sequence[np.ndarray], keep: str | None):
         self.knowledge, self.n = knowledge, knowledge.n
@@ -293,8 +300,8 @@ class _Builder:
         )
 
     def _merged(self, axis: int, conditions: Sequence[np.ndarray], keep: str | None) -> np.ndarray:
-        """Return an (n_bins,) array with a number for each bin. Two bins get the same number, and are merged, if no condition
-        and no group separates them.
+        """Choose bins of a column to merge, so that the linear program becomes smaller. Return an (n_bins,) array with the same
+        number for bins that are merged, because no condition and no group separates them.
         """
         name, n_bins = self.names[axis], self.shape[axis]
         if name == keep:
@@ -309,14 +316,16 @@ class _Builder:
         return np.argsort(np.argsort(first))[into.ravel()]  # numbered in the order of the bins
 
     def _sum(self, fine: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-        """Return the sums of an array over the bins of these axes, one sum for each cell of the linear program."""
+        """Sum an array over bins that were merged. Return one sum for each cell of the linear program, in the table of these
+        columns (`axes`).
+        """
         for position, axis in enumerate(axes):
             fine = with_merged_bins(np.asarray(fine, dtype=float), position, self.into[axis], self.sizes[axis])
         return fine.ravel()
 
     def add_cells(self) -> None:
-        """Add limits on single cells. They follow from the known errors of the cells, and from the rules that exclude cells in
-        the file.
+        """Add limits on the number of rows in each single cell. They follow from the known errors of cells, and from the rules
+        that allow no row of the file in a cell.
         """
         empty = np.zeros(self.shape, dtype=bool)
         for rule in self.knowledge.raw_rules:
@@ -340,7 +349,8 @@ class _Builder:
                 self._add_rows(self._cell_of(axes), -1.0, -self._sum(lowest, axes))
 
     def _limits_of(self, axes: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the lowest and the highest possible counts in the table of these axes, before any bins are merged.
+        """Yield, for each statement about the table of these columns (`axes`), the lowest and the highest possible count of
+        each cell, before any bins are merged.
 
         An absolute error of at most a gives |R - S| <= floor(n a), because counts are whole. A ratio of at most g gives (S + 1)
         / g <= R + 1 <= (S + 1) g.
@@ -359,8 +369,8 @@ class _Builder:
                 yield np.maximum(0.0, lowest), np.floor((synthetic + 1) * ratio.factor - 1 + 1e-9)
 
     def add_first_bins(self) -> None:
-        """Add limits on the number of rows in the first 1, 2, ... bins of an ordered column that was measured. Nothing is added
-        if a bin is split.
+        """Add limits on the number of rows in the first 1, 2, ... bins of each ordered column in a noisy table. A limit is left
+        out if these bins were merged with other bins.
         """
         for axis, name in enumerate(self.names):
             limits = self.knowledge.measured.first_bins(name) if self.knowledge.measured else None
@@ -372,8 +382,9 @@ class _Builder:
                     self._add_sum(inside.astype(float), highest, lowest)
 
     def add_numbers(self, name: str) -> None:
-        """Add limits on the measured sums of a numeric column within the bins of another column. Nothing is added if bins of
-        the numeric column were merged or split.
+        """Add limits on sums of a column's numbers (such as incomes) over the rows in some bins of another column, from noisy
+        tables. A limit is left out if bins of the numeric column were merged, or the bins of the other column were merged with
+        others.
         """
         if self.knowledge.measured is None or self.sizes[self.names.index(name)] != self.shape[self.names.index(name)]:
             return
@@ -387,8 +398,8 @@ class _Builder:
                 self._add_sum(number_sum.steps[bins] * cells.astype(float), number_sum.high, number_sum.low)
 
     def add_sums(self, error: SumError) -> None:
-        """Add limits on weighted sums over some of these columns. A sum is used only if bins that were merged have equal
-        weights.
+        """Add limits on weighted sums of counts, whose errors the release limits. A sum is used only if it is a sum over some
+        of these columns and if bins that were merged have equal weights.
         """
         if not set(error.columns) <= set(self.names):
             return
@@ -405,8 +416,8 @@ class _Builder:
                 self._add_sum(merged[cells], most + 1e-9 * self.n)  # the rounding of the sums is added
 
     def add_mean(self, error: MeanError) -> None:
-        """Add limits on the conditional means of these columns. A criterion is used only if the bins of the averaged column are
-        not merged.
+        """Add limits that follow from a criterion on means, such as the mean income in each region. The criterion is used only
+        if the averaged column is one of these columns and none of its bins are merged.
 
         The means cover only rows with a value in the averaged column. The group of missing values is left out.
         """
@@ -437,7 +448,8 @@ class _Builder:
         return self.smallest[name, averaged]
 
     def _mean(self, numbers: _Numbers, cells: np.ndarray, smallest: int, error: MeanError) -> None:
-        """Add limits on the mean of a group. R contains at least `smallest` rows of the group.
+        """Add limits that follow from the known error of the mean of a group. The rows that the release used contain at least
+        `smallest` rows of the group.
 
         If a group has fewer than m rows, the criterion adds rows with the value w, the middle of its range, until there are m
         rows. Let mu be the mean in S, and e the limit. Consider the sum of (value - mu - e) over the rows of R. The sum is at
@@ -459,7 +471,8 @@ class _Builder:
             self._add_sum((sign * (nearest - mean) - error.most) * cells, beyond + rounding)
 
     def add_unmatched(self, unmatched: Unmatched, condition: np.ndarray) -> None:
-        """Add limits on the number of rows that meet a condition. They follow from pairs of similar rows.
+        """Add limits on the number of rows that meet a condition. They follow from a criterion that pairs the rows with similar
+        released rows, and limits how many rows have no partner.
 
         If a row of R meets the condition, it is unmatched, or its partner in S meets the condition or lies one step outside. If
         all cells similar to a row of S meet the condition, this row is unmatched, or its partner in R meets the condition.
@@ -481,29 +494,31 @@ class _Builder:
         self._add_sum(weights, synthetic[reach].sum() + unmatched.rows, synthetic[core].sum() - unmatched.rows)
 
     def _cell_of(self, axes: tuple[int, ...]) -> np.ndarray:
-        """Return an (n_cells,) array: for each cell of the linear program, the index of the cell that contains it in the table
-        of these axes.
+        """Return, for each cell of the linear program, the index of the cell to which it belongs in the smaller table of these
+        columns (`axes`), as an (n_cells,) array.
         """
         digits = np.unravel_index(np.arange(math.prod(self.sizes)), self.sizes)
         return np.ravel_multi_index([digits[axis] for axis in axes], [self.sizes[axis] for axis in axes])
 
     def _in_bins(self, axis: int, bins: np.ndarray) -> np.ndarray | None:
-        """Return an (n_cells,) mask of the cells of the linear program that lie in these bins of a column. The result is None
-        if these bins were merged with other bins.
+        """Return an (n_cells,) mask of those cells of the linear program that lie in the given bins of a column. The result is
+        None if these bins were merged with other bins.
         """
         into = self.into[axis]
         inside = np.bincount(into[bins], minlength=self.sizes[axis]) > 0
         return inside[self._cell_of((axis,))] if (inside[into] == bins).all() else None
 
     def _add_sum(self, weights: np.ndarray, highest: float, lowest: float | None = None) -> None:
-        """Add the constraint that a weighted sum of R over all cells is at most `highest` and, if given, at least `lowest`."""
+        """Limit a weighted sum of the counts R over all cells: it is at most `highest` and, if `lowest` is given, at least
+        `lowest`.
+        """
         all_cells = np.zeros(len(weights), dtype=np.int64)
         self._add_rows(all_cells, weights, np.array([highest]))
         if lowest is not None:
             self._add_rows(all_cells, -weights, np.array([-lowest]))
 
     def _add_rows(self, row_of: np.ndarray, weights: np.ndarray | float, limits: np.ndarray) -> None:
-        """Add the constraints that, for every i, the weighted sum of R over the cells with row_of == i is at most limits[i]."""
+        """Limit several weighted sums of the counts R. Sum i covers the cells with row_of == i, and is at most limits[i]."""
         first = sum(len(earlier) for earlier in self.limits)
         self.blocks.append((row_of + first, np.broadcast_to(weights, row_of.shape)))
         self.limits.append(limits.astype(float))

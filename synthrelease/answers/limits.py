@@ -85,7 +85,7 @@ class KeptRows:
 
     @classmethod
     def of(cls, release: PublishedRelease | ReleaseDocument) -> KeptRows:
-        """Return what a release states about K in its domain, its charges and its number of rows.
+        """Return what a release states about K, the number of rows of the file that the rules keep.
 
         A counted number is the number of rows that the release used, plus the margin. The sum may have been below 1 or above
         the number of rows of the file, and was then clipped to this limit.
@@ -111,25 +111,26 @@ class KeptRows:
 
     @property
     def known(self) -> bool:
-        """Whether the release publishes K exactly."""
+        """Whether the release publishes exactly how many rows of the file the rules keep."""
         return self.way in ("exact", "whole")
 
     @property
     def shortfall(self) -> float:
-        """An upper bound on the probability that the rules kept fewer rows than the release used. In this case, public rows
+        """An upper bound on the probability of a shortfall: the rules kept fewer rows than the release used, and public rows
         were added.
         """
         return float(SHORTFALL) if self.way == "counted" else 0.0
 
     @property
     def left_out(self) -> float:
-        """The share of the K rows that the criterion values do not describe. If the release states only a lower bound on K,
-        this is the largest possible share.
+        """The share of the rows kept by the rules that the criterion values do not describe, because these rows were not drawn.
+        If the release states only a lower bound on the number of kept rows, this is the largest possible share.
         """
         return 1 - self.drawn / max(self.most if self.way == "stated" else self.number, self.drawn)
 
     def spare(self, confidence: float) -> float:
-        """Return the risk of error that intervals may use: 1 - confidence, minus the probability of a shortfall.
+        """Return the risk of error that intervals may use: 1 - confidence, minus the probability that the rules kept too few
+        rows (`shortfall`).
 
         Raises
         ------
@@ -144,8 +145,8 @@ class KeptRows:
         )
 
     def limits(self, risk: float) -> tuple[int, int]:
-        """Return a lower and an upper limit on K. The probability that a limit is wrong is at most `risk`, plus the probability
-        of a shortfall.
+        """Return a lower and an upper limit on the number of rows that the rules keep. The probability that a limit is wrong is
+        at most `risk`, plus the probability of a shortfall.
         """
         if self.scale is None:
             return self.number, self.most
@@ -153,8 +154,8 @@ class KeptRows:
         return (0 if self.few else max(0, self.number - reach)), min(self.most, self.number + reach)
 
     def more(self, risk: float) -> int:
-        """Return an upper limit on the number of the K rows that were not drawn. The limit is wrong with probability at most
-        `risk`.
+        """Return an upper limit on the number of rows that the rules keep but that were not drawn for the release. The limit is
+        wrong with probability at most `risk`.
         """
         if self.scale is None:
             return self.most - self.drawn
@@ -162,7 +163,7 @@ class KeptRows:
         return max(0, min(self.most, self.drawn + self.margin + reach) - self.drawn)
 
     def in_words(self, risk: float) -> str:
-        """Return a phrase that describes the K rows. It can be printed after "the file:"."""
+        """Return a phrase for the rows that the rules keep, such as "all its 5,000 rows". It can be printed after "the file:"."""
         rows = f"{self.most:,} rows" if self.persons is None else f"rows (the first rows of {self.persons:,} persons)"
         if self.way == "whole":
             return f"all its {rows}"
@@ -201,8 +202,8 @@ def sum_limit(noise: CountNoise, count: int, risk: float) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NumberSum:
-    """Lower and upper limits for the sum of steps[bin of the column] * R over the rows in some bins of another column: low <=
-    sum <= high.
+    """Lower and upper limits on the sum of a column's numbers (such as incomes, in steps of a grid) over the rows in some bins
+    of another column (such as one region).
 
     Attributes
     ----------
@@ -253,8 +254,8 @@ class MeasuredLimits:
         return cls(release=release, measurements=release.measurements, risk=risk, each=risk / (times * sums), n_sums=sums)
 
     def cells(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the lowest and the highest possible counts of the rows that the release used, in the table of these
-        columns, in the given order. Return None if no noisy table contains the columns.
+        """Return the lowest and the highest possible count of each cell in the table of these columns, for the rows that the
+        release used. The axes are in the given order. Return None if no noisy table contains the columns.
         """
         limits_of_tables = [self._around(table, *_sub_table(table, names)) for table in self._with(names)]
         return _narrowest(limits_of_tables)
@@ -273,8 +274,8 @@ class MeasuredLimits:
         return _narrowest(limits_of_tables)
 
     def number_sums(self, name: str) -> Iterator[NumberSum]:
-        """Yield limits on sums of a column's numbers. Each sum covers the rows in one bin, or in the first 2, 3, ... bins, of
-        another column that was measured with it.
+        """Yield limits on sums of a column's numbers, such as incomes. Each sum covers the rows in one bin, or in the first 2,
+        3, ... bins, of another column of the same noisy table.
         """
         from synthrelease.generators.measurements import noise_limit
 
@@ -295,7 +296,9 @@ class MeasuredLimits:
                     yield NumberSum(steps=steps, by=by, inside=inside, low=value - limit, high=value + limit)
 
     def scored_sums(self) -> Iterator[SumError]:
-        """Yield, for every measured sum of scores, its upper and its lower limit as constraints."""
+        """Yield limits on each published sum of scores (numbers that rows get for their bins), as constraints on weighted sums
+        of counts.
+        """
         from synthrelease.generators.measured_noise import entry_limit  # few readers need sums
 
         for measured in self.measurements.sums:
@@ -327,8 +330,8 @@ class MeasuredLimits:
 
 
 def measured_times(release: PublishedRelease, acceptance: float | None) -> float | None:
-    """Return the number by which the risk of a limit is divided. The result is None if no tables are published, or if the
-    number of measurements has no upper bound.
+    """Return the number by which the risk of a limit is divided, because a release may come after several noisy measurements.
+    The result is None if no tables are published, or if the number of measurements has no upper bound.
 
     The number is an upper bound on the mean number of measurements before the release. For shared measurements, it is the
     number of binnings that could have been published.
@@ -355,8 +358,8 @@ def _narrowest(limits_of_tables: Sequence[tuple[np.ndarray, np.ndarray]]) -> tup
 
 
 def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
-    """Return the number of sums that get limits: the cells of all sub-tables of a table, and the first 1, 2, ... bins of each
-    ordered column.
+    """Return the number of sums over a noisy table that get limits: its cells and the cells of all tables with fewer of its
+    columns, the first 2, 3, ... bins of each ordered column, and the sums of numbers by another column.
     """
     sizes = table.values.shape
     subsets = [chosen for width in range(1, len(sizes) + 1) for chosen in combinations(sizes, width)]
@@ -367,14 +370,18 @@ def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
 
 
 def _bins_and_runs(release: PublishedRelease, name: str) -> list[np.ndarray]:
-    """Return a mask for each bin of a column. If the bins are ordered, masks for the first 2, 3, ... bins follow."""
+    """Return a mask for each bin of a column. If its bins are ordered, also return a mask for the first 2 bins, a mask for the
+    first 3 bins, and so on.
+    """
     bins = np.arange(len(release.by_name[name].labels))
     runs = range(2, _in_order(release, name) + 1)
     return [*(bins == bin_ for bin_ in bins), *(bins < length for length in runs)]
 
 
 def _numbered(release: PublishedRelease) -> set[str]:
-    """Return the columns in which every bin of values has a number and these numbers are not all equal."""
+    """Return the columns whose numbers can be summed: every bin, except the bin for missing values, has a representative value,
+    and these values are not all equal.
+    """
     numbers_of = {column.name: column.numbers[: column.present] for column in release.schema}
     return {name for name, numbers in numbers_of.items() if None not in numbers and len(set(numbers)) > 1}
 
@@ -404,7 +411,7 @@ _SHARE_OF_MEASURED = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """The upper limit on the true error of one criterion.
+    """The upper limit on the true error behind the released value of one criterion.
 
     Attributes
     ----------
@@ -464,7 +471,9 @@ def _has_known_noise(score: Score) -> bool:
 
 
 def _usable(kind: str) -> bool:
-    """Return whether a criterion of this kind also limits the errors of other queries than its own."""
+    """Return whether a criterion of this kind also limits the errors of queries that it does not measure, such as a count of
+    any rows.
+    """
     return kind in CRITERIA and not explanation_of(kind).no_bounds
 
 
@@ -525,7 +534,8 @@ def _limit(score: Score, n: int, risk: float, acceptance: float | None) -> float
 
 
 def selected_limit(value: float, threshold: float, scale: float, risk: float, step: float = 0.0) -> float:
-    """Return an upper limit on the true error behind an accepted criterion value.
+    """Return an upper limit on the true error of a criterion, given its released noisy value. The limit allows for the
+    selection: values above the threshold are never released.
 
     Parameters
     ----------

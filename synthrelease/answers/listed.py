@@ -45,7 +45,7 @@ _BEFORE = "cannot be told"  # The text of version 1.0.0 for "not estimable"
 
 @dataclass(frozen=True, kw_only=True)
 class EstimateLine:
-    """One row of estimates.csv.
+    """One row of estimates.csv: an estimated statistic, such as the mean of a column in one group, with its intervals.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ _FROM_ESTIMATE = len(NAMES) - NAMES.index(NUMBERS[0])
 
 @dataclass(frozen=True, kw_only=True)
 class _InBin(Condition):
-    """The condition that a row is in one particular bin of a column. The bin may be the bin of missing values."""
+    """The condition that a row lies in one particular bin of a column, which may be the bin of missing values."""
 
     column: PublishedColumn
     place: int
@@ -337,8 +337,8 @@ def _question(kind: Kind, *, column: str = "", met: Condition | None = None, by:
 def _lines(
     statistic: str, column: str, term: Term, tables: PublishedTables, read: Question, as_first: bool, **common_fields: str
 ) -> Iterator[EstimateLine]:
-    """Yield the lines that show a term. A mean or slope of a binned column has a second line, which uses
-    representative values.
+    """Yield the rows of estimates.csv that show one estimate. If there is an interval for representative values of bins, it has
+    a row of its own.
     """
     term = term if as_first else judged(statistic, term, tables, read)
     possible = possible_width(statistic, tables, read)
@@ -359,8 +359,8 @@ def _lines(
 def _count(
     term: Term, tables: PublishedTables, error: float | None = None, *, weighted: bool = False, **fixed: str
 ) -> EstimateLine:
-    """Return the line with the number of rows that a share counts. For a weighted share, the line has the number of persons
-    that these rows represent.
+    """Return the row of estimates.csv for the number of rows that a share counts or, for a weighted share, for the number of
+    persons that these rows represent.
     """
     ends = ("rows_low", "rows_high", "population_rows_low", "population_rows_high")
     possible, unit = (math.inf, "persons") if weighted else (float(tables.kept.most), "rows")
@@ -370,7 +370,9 @@ def _count(
 def _line(
     kind: str, value: float | None, error: float | None, term: Term, ends: Sequence[str], width: float, common: dict[str, Any]
 ) -> EstimateLine:
-    """Return the line that shows a term. The ends of the interval come from the named fields of the term."""
+    """Return the row of estimates.csv that shows one estimate, or that says "not estimable" if its interval is too wide. The
+    ends of the interval come from the named fields of the term.
+    """
     low, high, *of_population = (getattr(term, name) for name in ends)
     if not told(low, high, width) or (value is None and kind != "count"):
         return EstimateLine(statistic=kind, told=NOT_ESTIMABLE, **common)

@@ -49,7 +49,7 @@ NORMAL = "The error from drawing rows is treated as normal."
 
 @dataclass(frozen=True, kw_only=True)
 class _Answer:
-    """The numbers in an answer.
+    """The estimates that answer a question, such as one mean for each group.
 
     Attributes
     ----------
@@ -65,7 +65,9 @@ class _Answer:
 
 
 class MeasuredModels:
-    """The published sums of a release from which questions can be answered."""
+    """The noisy sums that a release publishes for declared questions, such as regressions, and the answers that follow from
+    them.
+    """
 
     def __init__(self, release: PublishedRelease, part: ModelsPart):
         self.release, self.part, self.kept = release, part, KeptRows.of(release)
@@ -82,8 +84,8 @@ class MeasuredModels:
         self.noises = [SharedNoise(size=noise.size, scale=float(noise.scale)) for noise in part.noises]
 
     def model(self, question: str) -> tuple[NamedModel, ModelPart | None] | None:
-        """Return the model that answers a question, and its section of release.json if exactly this question was measured.
-        Return None if the measured sums do not answer the question.
+        """Return the model (the parsed question and the sums that it needs) that answers a question. Also return its section of
+        release.json if exactly this question was measured. Return None if the measured sums do not answer the question.
 
         Raises
         ------
@@ -121,7 +123,7 @@ class MeasuredModels:
     # sums of products
 
     def _noise(self, model: NamedModel) -> SharedNoise:
-        """Return the noise that the sums of a model contain.
+        """Return the noise that was added to the sums from which a question is answered.
 
         Raises
         ------
@@ -136,7 +138,7 @@ class MeasuredModels:
         return self.noises[used.pop()]
 
     def _sum(self, model: NamedModel, function: RowFunction) -> tuple[float, np.ndarray]:
-        """Return a noisy sum, and the coefficients of the noise terms in its error."""
+        """Return one of the noisy sums that a question needs, and the coefficients of the noise terms in its error."""
         noise = self._noise(model)
         weights = np.zeros(noise.size)
         if not function.factors and function.rows.every:
@@ -148,7 +150,9 @@ class MeasuredModels:
         return self.release.n_rows * float(entry.low) + entry.value * step, weights
 
     def _moments(self, model: NamedModel) -> Moments:
-        """Return the sums of products of any two factors, in the units of the columns. The first factor is the constant 1."""
+        """Return the noisy sums of the products of any two columns of a model, in the units of the columns. The constant 1
+        counts as the first column.
+        """
         factors: list[Factor | None] = [None, *model.factors]
         size = len(factors)
         values, weights = np.zeros((size, size)), np.zeros((size, size, self._noise(model).size))
@@ -190,7 +194,7 @@ class MeasuredModels:
         return _Answer(averages=((value.column, "", self._unit(value), average),), possible_width=2 * value.half)
 
     def _spread_around(self, model: NamedModel, mean: float, most: float) -> float:
-        """Return an upper estimate of the sum of squares around a mean.
+        """Return an upper estimate of the sum of the squared distances between a column's values and a mean.
 
         The estimate uses a published noisy table of the column and assumes that each row lies as far from the mean as its bin
         allows. `most` is the largest value that the mean allows. It is returned if there is no such table, if the model covers
@@ -350,8 +354,8 @@ def answered_by_models(
 
 
 def _room(release: PublishedRelease, value: Value) -> float:
-    """Return the largest change of a mean that rounding the values to the grid can cause: half a step, or 0 for whole
-    numbers.
+    """Return the largest change of a mean that rounding its values to the grid of the column can cause: half a step, or 0 for
+    whole numbers.
     """
     column = release.by_name[value.column]
     return 0.0 if column.step is None or (column.kind == "integer" and column.step == 1) else column.step / 2
@@ -371,7 +375,8 @@ def _judged(term: Term, possible_width: float) -> Term:
 
 
 def measured_questions(part: ModelsPart) -> dict[str, dict[str, list[Number]]]:
-    """Return the questions that the measured sums can answer, each with the limits of its columns.
+    """Return the questions that the published sums can answer. For each question, also return the limits of its columns; values
+    beyond a limit count as the limit.
 
     These are the questions in [[models]] and the mean of each column in a regression or ratio, if the other columns of this
     question have no missing values.
@@ -411,7 +416,7 @@ def _term_part(term: Term) -> ModelTermPart:
 
 
 def may_be_refused(model: NamedModel, half_widths: Sequence[float]) -> bool:
-    """Return whether the noise may turn out so large that an answer is not estimable.
+    """Return whether an answer may have to be refused, because the noise may turn out too large.
 
     An answer may be refused if one of the half widths (from `expected_half_widths`) is at least a quarter of the possible
     range. A regression may also be refused if the half widths together may hide how the columns vary (theory 13.9, measured

@@ -56,7 +56,9 @@ second mask marks bins in which it is true for some value.
 
 
 class AskedOf(Protocol):
-    """The interface of an object about which a question can be asked, such as a `PublishedRelease`."""
+    """What an object must provide, such as its columns, so that a question about it can be read. A `PublishedRelease` is an
+    example.
+    """
 
     @property
     def schema(self) -> tuple[PublishedColumn, ...]: ...
@@ -134,7 +136,8 @@ class Condition:
 
 
 def possible_cells(columns: Columns, release: AskedOf, never: Sequence[str], most_cells: int) -> np.ndarray:
-    """Return a boolean array over the bins of some columns. It is True for a cell if all linked rules allow rows in this cell.
+    """Return a boolean array over the bins of some columns: True for a cell in which the plausibility rules allow rows. Rules
+    that are linked to these columns by other rules count, too.
 
     A rule is linked if it names one of these columns or a column of another linked rule. For example, two rules about sex and
     age may together exclude every row of one sex. Rules that would lead to more than `most_cells` combinations are ignored.
@@ -197,7 +200,9 @@ def parse_condition(text: str, release: AskedOf) -> Condition:
 
 
 def _of_all_members(text: str, release: AskedOf) -> str:
-    """Return a hint for a condition that names a column of members without the number of the member."""
+    """Return a hint for a condition that names a column of members, such as `age`, without the number of the member, as in
+    `age_2`. The hint is empty if there is no such column.
+    """
     linked, words = release.linked, {match[0] for match in NAME_OR_TEXT.finditer(text)}
     if linked is None or not (members := sorted(words & (set(linked.names) - set(release.by_name)))):
         return ""
@@ -227,28 +232,30 @@ def in_one_line(text: str) -> str:
 
 
 def over_cells(columns: Columns, name: str, values: np.ndarray) -> np.ndarray:
-    """Return an (n_cells,) array: for each cell of a table, the value of the cell's bin in one column."""
+    """Return an (n_cells,) array: for each cell of a table, the entry of `values` for the cell's bin in one column."""
     return spread_out(values, [name], [column.name for column in columns], [len(column.labels) for column in columns]).ravel()
 
 
 def excluded(rule_text: str, columns: Columns) -> np.ndarray | None:
-    """Return a mask of the cells in which a plausibility rule is true for every value. The result is None if the rule names
-    columns that are not in the table.
+    """Return a mask of the cells that a plausibility rule excludes, because it is true for every value in the cell. The result
+    is None if the rule names columns that are not in the table, compares two columns, or counts conditions.
     """
     rule = _read(rule_text, columns)
     return None if rule is None else _surely_true(rule, columns, _of_values)
 
 
 def _read(rule_text: str, columns: Columns) -> Rule | None:
-    """Parse a plausibility rule. Return None if the rule names columns that are not given, compares two columns, or counts
-    rows.
+    """Parse a plausibility rule for these columns. Return None if the rule names other columns, compares two columns, or counts
+    conditions.
     """
     domains = {column.name: Domain(kind=column.kind, missing=column.missing is not None) for column in columns}
     return plain_rule(rule_text, domains)
 
 
 def _surely_true(rule: Rule, columns: Columns, read: Reading) -> np.ndarray:
-    """Return a boolean array over the bins of `columns`, with True where a rule is true for every value."""
+    """Return a boolean array over the bins of `columns`: True for a combination of bins in which a rule is true for every
+    value.
+    """
     names, shape = [column.name for column in columns], [len(column.labels) for column in columns]
 
     def leaf(part: Comparison | Gap | Count) -> Truth:
@@ -261,8 +268,8 @@ def _surely_true(rule: Rule, columns: Columns, read: Reading) -> np.ndarray:
 
 
 def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> Truth:
-    """Return two masks of bins: the bins in which a comparison is surely true, and the bins in which it is surely false. The
-    bin of missing values is in neither mask, unless the comparison asks for missing values.
+    """Return two masks of bins: the bins in which a comparison, such as `age >= 18`, is surely true, and the bins in which it
+    is surely false. The bin of missing values is in neither mask, unless the comparison asks for missing values.
     """
     absent = np.arange(len(column.labels)) == column.missing
     if part.operator == IS_MISSING:
@@ -301,14 +308,16 @@ def _numeric(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.
 
 
 def _cuts(part: Comparison, column: PublishedColumn) -> np.ndarray:
-    """Return an (n_present,) mask of the bins in which a numeric comparison is true for some values and false for others."""
+    """Return an (n_present,) mask of the bins that a numeric comparison, such as `age >= 18`, divides: it is true for some
+    values of the bin and false for others.
+    """
     limits = edges(part, part.column, (-math.inf, math.inf), whole_numbers=column.kind == "integer")
     return np.array([any(low < edge < high for edge in limits) for low, high in zip(column.lower, column.upper, strict=True)])
 
 
 def _holds(part: Comparison, column: PublishedColumn, index: int) -> bool:
-    """Return whether a numeric comparison is true for one value of a bin: the lowest value or, if the bin has no lower limit,
-    the highest value.
+    """Evaluate a numeric comparison, such as `age >= 18`, for one value of a bin: the lowest value or, if the bin has no lower
+    limit, the highest value.
     """
     low, high = column.lower[index], column.upper[index]
     value = low if math.isfinite(low) else high - 1 if column.kind == "integer" else math.nextafter(high, -math.inf)
@@ -333,7 +342,9 @@ def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
 
 
 def numbers_of(column: PublishedColumn) -> np.ndarray:
-    """Return the (n_present,) representative values of the bins. The entry of a bin without a representative value is 0."""
+    """Return a column's (n_present,) representative values, one for each bin of values. A bin without a representative value
+    has 0.
+    """
     return np.array([float(number or 0.0) for number in column.numbers[: column.present]])
 
 
@@ -343,7 +354,7 @@ def tells_values(column: PublishedColumn) -> bool:
 
 
 def check_numbers(release: AskedOf, name: str) -> None:
-    """Check that a column exists, and that each of its bins, except the bin of missing values, has a number.
+    """Check that a column exists and can be averaged: each bin, except the bin of missing values, needs a representative value.
 
     Raises
     ------
@@ -390,7 +401,9 @@ class Question:
 
     @property
     def parts(self) -> tuple[Question, ...]:
-        """The questions whose results are added up: one question for each position of a member, or the question itself."""
+        """The questions whose results are added up: for a question about members, the questions about the first members, the
+        second members, and so on; otherwise only the question itself.
+        """
         return self.slots or (self,)
 
     @property
@@ -436,7 +449,7 @@ def _named(words: QuestionWords) -> set[str]:
 
 
 def _in_slot(words: QuestionWords, names: set[str], slot: int) -> QuestionWords:
-    """Return the question about the members at one position, such as all first members."""
+    """Rewrite a question about members for the members at one position: for the second members, `age` becomes `age_2`."""
 
     def renamed(text: str) -> str:
         return in_slot(text, names, slot)

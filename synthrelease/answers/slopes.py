@@ -47,8 +47,8 @@ class Slopes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Moments:
-    """Noisy sums of products of the constant 1, the columns and the target. Each column is shifted by the middle of its range
-    and divided by half the width of its range.
+    """Noisy sums of the products of any two variables of a regression: the constant 1, the explanatory columns and the target.
+    The columns may be shifted and scaled.
 
     Attributes
     ----------
@@ -93,8 +93,8 @@ def coefficients(
     spread: Callable[[np.ndarray, np.ndarray], float],
     factors: tuple[float, float],
 ) -> tuple[tuple[Ratio, ...], tuple[Ratio, ...]]:
-    """Return the coefficients of the least-squares line, once for the file and once for a population. The first coefficient is
-    the constant.
+    """Estimate the coefficients of a least-squares line, once for the file and once for a population. Each coefficient is a
+    ratio of two noisy sums; the first one is the constant.
 
     Parameters
     ----------
@@ -129,13 +129,13 @@ def coefficients(
 
 
 def _named(part: Question) -> list[str]:
-    """Return the columns of a regression: the explanatory columns, then the target."""
+    """Return the names of the columns of a regression: first the explanatory columns, then the target."""
     return [*part.on, part.column]
 
 
 def _placed(question: Question) -> Iterator[tuple[Question, int | None]]:
-    """Yield the questions whose sums are added up, each with the position of its members. The position is None for a question
-    about rows.
+    """Yield the questions whose sums are added up: for a question about members, the question about the members at each
+    position, with this position. A question about rows is its own only part, with position None.
     """
     yield from zip(question.parts, range(len(question.slots)) if question.slots else (None,), strict=True)
 
@@ -181,8 +181,9 @@ def _may_lack(tables: PublishedTables, name: str, slot: int | None) -> bool:
 
 
 def _numbers(tables: PublishedTables, cells: Counted) -> np.ndarray:
-    """Return a (k + 2, n_cells) array: the constant 1, and the scaled number of each column (0 for columns that the cells
-    lack). For weighted rows, each number is multiplied by the square root of the weight, so that products are weighted.
+    """Return the variables of a regression for each cell, as a (k + 2, n_cells) array: the constant 1, and the scaled number of
+    each column (0 for columns that the cells lack). For weighted rows, each number is multiplied by the square root of the
+    weight.
     """
     rows = [np.ones(len(cells.counts))]
     for name in _named(cells.asked):
@@ -209,7 +210,7 @@ def _middle_and_unit(tables: PublishedTables, name: str) -> tuple[float, float]:
 
 
 def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str]) -> None:
-    """Check that the columns vary enough, compared with the noise of X'X.
+    """Check that the explanatory columns of a regression vary enough, compared with the noise, so that slopes can be estimated.
 
     Raises
     ------
@@ -231,7 +232,9 @@ def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str
 
 
 def _spread(tables: PublishedTables, asked: Question, moments: Moments, theta: np.ndarray, h: np.ndarray, joint: bool) -> float:
-    """Return the sampling variance of h X'(y - X theta). For members, the variance is for a sample of roots."""
+    """Return the sampling variance of h X'(y - X theta), the weighted sum of residuals from which the error of a slope comes.
+    For members, the variance is for a sample of roots (such as households).
+    """
     size = len(theta)
     if not joint:  # the square of the sum over a root's members is at most the number of members times the sum of squares
         a, b = moments.values[:size, :size], moments.values[:size, size]

@@ -60,8 +60,8 @@ def asked_of(text: str, release: PublishedRelease) -> Question:
 
 
 def judged(statistic: str, term: Term, tables: PublishedTables, question: Question) -> Term:
-    """Return a copy of a term without the numbers that must not be shown: numbers that are not estimable, and numbers for a
-    population if the rows are not a random sample of it.
+    """Remove from an estimate the numbers that must not be shown: numbers that are not estimable, and numbers for a population
+    if the rows are not a random sample of it.
 
     Parameters
     ----------
@@ -87,8 +87,8 @@ def judged(statistic: str, term: Term, tables: PublishedTables, question: Questi
 
 
 def _tells_bin(median: Term, tables: PublishedTables, question: Question) -> bool:
-    """Return whether the interval of the median is narrow: its bins cover less than half of the steps from the first to the
-    last bin.
+    """Return whether the interval of a median is narrow enough to be shown: its bins cover less than half of the steps from the
+    first to the last bin, or it is a single bin.
     """
     column = tables.release.by_name[question.parts[0].column]
     first, middle, last = (column.labels.index(label) if label else -1 for label in median.bins or ("", "", ""))
@@ -125,8 +125,8 @@ def open_bins(column: PublishedColumn) -> tuple[str, ...]:
 
 
 def hidden(term: Term) -> Term:
-    """Return a term from which all numbers are removed, except the number of rows. The number of rows may be estimable even if
-    the share is not.
+    """Return a copy of an estimate without all its numbers, except the number of rows, which may be estimable even if the share
+    is not.
     """
     return replace(term.without(_NUMBERS), estimable=False)
 
@@ -137,7 +137,7 @@ Word = Literal["covered by a criterion", "bounded", "no statement"]
 
 @dataclass(frozen=True, kw_only=True)
 class StatedAnswer:
-    """A release's statement about a question.
+    """What a release states about the error of an answer to a question, such as that a criterion covers it.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class StatedAnswer:
 
 
 def question(table: QuestionTable) -> str:
-    """Return the question in words."""
+    """Describe a declared question in words, such as "mean of income where age >= 18"."""
     if is_question(table.query):
         return table.query
     condition = " and ".join(
@@ -169,8 +169,8 @@ def question(table: QuestionTable) -> str:
 
 
 def in_words(table: QuestionTable) -> str:
-    """Return the question in the form of `synthrelease estimate`, or an empty string if the question is a difference of two
-    conditions.
+    """Return a declared question in the form of `synthrelease estimate`, such as "mean income where age >= 18". The string is
+    empty if the question is a difference of two conditions.
     """
     if table.minus is not None:
         return ""
@@ -181,7 +181,7 @@ def in_words(table: QuestionTable) -> str:
 
 
 def verdict(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
-    """Return what the release states about a question, at 95% confidence."""
+    """Say whether a release limits the error of the answer to a question, and by which criteria, at 95% confidence."""
     try:
         if is_question(table.query):
             return _of_words(release, table)
@@ -236,7 +236,9 @@ def _estimated(release: PublishedRelease, table: QuestionTable) -> str:
 
 
 def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, given: Condition) -> str:
-    """Return the criterion whose value includes the error of this answer. The string is empty if there is no such criterion."""
+    """Return the name of a criterion whose value covers the error of this answer. The string is empty if there is no such
+    criterion.
+    """
     names = query.columns | given.columns
     columns = tuple(column for column in knowledge.release.schema if column.name in names)
     met = query.mask(columns) & given.mask(columns)
@@ -254,7 +256,9 @@ def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, give
 
 
 def _within(release: PublishedRelease, error: MeanError) -> bool:
-    """Return whether the criterion leaves all numbers of the averaged column unclipped."""
+    """Return whether all representative values of the averaged column lie within the limits of the criterion, so that none of
+    them is clipped.
+    """
     numbers = _present_numbers(release, error.column)
     return all(number is not None and error.lowest <= number <= error.highest for number in numbers)
 

@@ -49,8 +49,8 @@ class NoisySums:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyCount:
-    """The estimated number of rows in one bin, with the coefficients of the noise terms in its error. The noise terms of cells
-    with equal coefficients are combined. The last noise term is the noise of the number of rows, and has coefficient 0.
+    """The estimated number of rows in one bin, with the coefficients of the noise terms in its error. Cells with equal
+    coefficients share one noise term. The last noise term is the noise of the number of rows, and has coefficient 0.
     """
 
     value: float
@@ -127,7 +127,7 @@ class PublishedTables:
         return columns
 
     def number(self, names: Iterable[str]) -> int:
-        """Return the number of noisy tables that contain these columns."""
+        """Return how many noisy tables contain all of these columns."""
         return sum(set(names) <= set(table.columns) for table in self.tables)
 
     def sums(self, names: Iterable[str], figures: np.ndarray, moments: np.ndarray | None = None) -> NoisySums:
@@ -165,8 +165,8 @@ class PublishedTables:
         return NoisySums(values=centred @ cells + moved * n, weights=weights, moments=further[0] @ cells + further[1] * n)
 
     def cells(self, names: Iterable[str], last: str) -> np.ndarray:
-        """Return an (n_cells, n_bins) array of estimates: the number of rows in each cell of some columns and each bin of a
-        further column.
+        """Estimate the number of rows in each cell of some columns and each bin of a further column, as an (n_cells, n_bins)
+        array.
 
         The further column may be a column that is not in the tables that `over` returned.
         """
@@ -206,7 +206,9 @@ class PublishedTables:
             )
 
     def _not_together(self, names: list[str]) -> InputError:
-        """Return an error whose message says which of the columns were measured together."""
+        """Return the error that no noisy table contains all these columns. Its message says which of them were measured
+        together.
+        """
         reasons = []
         for name in names:
             together = {partner for table in self.tables if name in table.columns for partner in table.columns} - {name}
@@ -228,8 +230,9 @@ class PublishedTables:
 
 
 def _combined(tables: list[PublishedMeasurement], names: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Combine all tables over some columns. Return the (n_cells,) weighted means of their counts, the (n_cells,) variances of
-    these means, and the (n_tables, n_cells) weights. In cells that the rules exclude, all three are 0.
+    """Combine the counts in several noisy tables into one table over some columns. Return the (n_cells,) weighted means of the
+    counts, the (n_cells,) variances of these means, and the (n_tables, n_cells) weights. In cells that the rules exclude, all
+    three are 0.
     """
     values = np.array([added_up(table.values, table.columns, names).ravel() for table in tables])
     counts = np.array([added_up(table.cells, table.columns, names).ravel() for table in tables])

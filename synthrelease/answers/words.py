@@ -41,7 +41,8 @@ _HIDDEN = (
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One estimated number. A field is None if the number is not estimable or does not belong to this kind of term.
+    """One estimated number of an answer, such as the share in one group, with its intervals. A field is None if the number is
+    not estimable or does not belong to this kind of term.
 
     Attributes
     ----------
@@ -97,13 +98,15 @@ class Term:
         return replace(self, **none)
 
     def within(self, ends: Ends, names: Sequence[str] = INTERVAL) -> Term:
-        """Return a copy of the term with new ends of the interval in the named fields. An infinite end becomes None."""
+        """Return a copy of the term with a new interval, whose ends are stored in the named fields. An infinite end becomes
+        None.
+        """
         fields_: dict[str, Any] = dict(zip(names, map(known, ends), strict=True))
         return replace(self, **fields_)
 
     def of_bin_numbers(self) -> Term:
-        """Move the interval of the term to the fields for representative values. The term then states nothing about exact
-        values.
+        """Return a copy of the term in which its interval is the interval for representative values of bins. The copy states
+        nothing about exact values.
         """
         moved: dict[str, Any] = {binned: getattr(self, own) for own, binned in zip(INTERVAL, BINNED_INTERVAL, strict=True)}
         return replace(self.without(INTERVAL), **moved)
@@ -237,8 +240,8 @@ def explained(answer: Estimate) -> str:
 
 
 def _promise(answer: Estimate) -> str:
-    """Return a sentence that says how often the intervals miss their true values. The frequency is over all noise and the
-    random drawing of rows.
+    """Return a sentence that says how often the intervals miss their true values, in repeated runs with new noise and newly
+    drawn rows.
     """
     missed = 1 - answer.confidence
     of_runs = f"in at most {100 * missed:.4g}% of runs (runs without a release count, too)."
@@ -322,8 +325,8 @@ def _header_of_two(answer: Estimate) -> list[str]:
 
 
 def _line_of_two(answer: Estimate, term: Term) -> list[str]:
-    """Return the cells of a line that compares two groups. A difference of shares is in percentage points, and a ratio has
-    three digits.
+    """Return the cells of a printed line that compares two groups. A difference of shares is in percentage points, and a ratio
+    has at least two decimals.
     """
     if not term.estimable:
         return [term.name, NOT_ESTIMABLE, *[""] * (len(_header_of_two(answer)) - 2)]
@@ -386,7 +389,7 @@ def _line(answer: Estimate, term: Term) -> list[str]:
 
 
 def _shown(answer: Estimate, cells: list[str]) -> list[str]:
-    """Return the cells of a line. The cell for a population is left out if the answer has no interval for a population."""
+    """Return the cells of a printed line. The interval for a population is left out if the answer has no such interval."""
     return [*cells[:-2], cells[-1]] if answer.not_a_sample else cells
 
 
