@@ -33,7 +33,7 @@ DENSE = 2**24
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CountedRows:
-    """The private counts of the rows of a file. The repr shows no count.
+    """The private counts of the rows of a file by cell, with the values that have no bin. The repr shows no count.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
 
 
 class BinRule:
-    """Assigns a bin to every text, one batch at a time, and records which forbidden values occurred.
+    """Assigns a bin to every text, such as "18-29" to "23", batch by batch, and records which forbidden values occurred.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class BinRule:
         self.n_rows, self.problems, self.misfits = 0, set[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def bins(self, columns: Mapping[str, Texts]) -> list[Digits]:
-        """Return the bins of a batch, for each column of the schema, and record the values that have no bin.
+        """Return the bins of a batch of rows, for each column of the schema, and record the values that have no bin.
 
         Raises
         ------
@@ -105,13 +105,13 @@ class BinRule:
         return digits
 
     def held(self, bins: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the bins of the rows that are still in memory, for each column. Here they are unchanged. A subclass may
-        renumber them, and forget the texts of all other rows.
+        """Return the bins of the rows that are still in memory, for each column, unchanged. A subclass may renumber the bins,
+        and forget the texts of all other rows.
         """
         return bins
 
     def counted(self, cells: Counts, n_rows: int) -> CountedRows:
-        """Combine the counts of the cells with the recorded problems and misfits."""
+        """Return the counts of the cells, with the forbidden values and the values without a bin that were recorded."""
         return CountedRows(cells=cells, n_rows=n_rows, problems=frozenset(self.problems), misfits=self.misfits)
 
 

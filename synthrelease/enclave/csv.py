@@ -51,7 +51,7 @@ STRAY_LETTERS = "synthrelease.stray_letters"
 
 
 def _stray_letters(error: UnicodeError) -> tuple[str, int]:
-    """Handle a decoding error: return the characters that replace bytes that are not UTF-8, and the position after these bytes.
+    """Replace bytes that are not valid UTF-8: return the characters for these bytes, and the position after them.
 
     The replaced bytes never include a line end, so each row is read independently of other rows.
     """

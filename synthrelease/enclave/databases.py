@@ -73,8 +73,8 @@ def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence
 
 
 class _Column:
-    """Converts a column of Python values to texts, one value at a time. Two values share an entry if their texts are equal and
-    if both or neither of them are typed (see `Texts.typed`).
+    """Converts a column of Python values to texts, one value at a time, and lists each text once. It lists a text twice only if
+    some of its values are typed (such as numbers) and others are not (see `Texts.typed`).
 
     Texts are cached for the types in `_SAME_TEXT`, because equal values of such a type have equal texts. Each type has its own
     cache, because True, 1 and 1.0 are equal in Python. For other types, the text is computed each time, because some decimals

@@ -93,7 +93,7 @@ def _drawn(table: Counts, size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 def _numbers(rows: int, few: int, entropy: SystemEntropy) -> Iterator[np.ndarray]:
-    """Draw a uniformly random subset of the rows. Yield its row numbers in ascending order, in batches."""
+    """Draw `few` of the rows, with all subsets equally likely. Yield their numbers in ascending order, in batches."""
     if _FEW * few <= rows:
         yield _distinct(rows, few, entropy)
         return
@@ -130,7 +130,7 @@ _MOST_BINNED_CELLS = 2**22  # Largest total number of cells of binned tables tha
 
 
 class Door:
-    """Private counts that only `spend` can access. The repr never shows counts.
+    """Private counts that are read only by spending a charge of the privacy budget (`spend`). The repr shows no counts.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class Door:
         return f"{type(self).__name__}(columns={self.layout.columns})"
 
     def is_public(self, digests: Collection[str]) -> bool:
-        """Return whether the table equals one of the public tables with these digests (see `Counts.digest`).
+        """Return whether this table equals one of some public tables, given their digests (see `Counts.digest`).
 
         `enclave.ingest.check_not_public` explains why this may be revealed.
         """
@@ -178,8 +178,8 @@ class Door:
         return opaque(lambda: mechanism(self.__counts))
 
     def with_plan(self, planned: Sequence[Charge]) -> Self:
-        """Return the table with a new budget meter, from which these planned charges can be spent. A release calls this method
-        before the rounds, for each round, and after acceptance.
+        """Return the table with a new privacy budget, from which these planned charges can be spent. A release calls this
+        method before its rounds (attempts), for each round, and after acceptance.
         """
         self._check_whole()
         same = copy(self)
@@ -208,7 +208,7 @@ class Door:
         return PrivateCounts(tables[key], self._meter, self.entropy, self.n_file)
 
     def _pieces(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
-        """Split the rows at random into parts that have no plans yet. Afterwards, this table can no longer be read."""
+        """Split the rows at random into parts, which can be read only after `with_plan`. This table can no longer be read."""
         self._check_whole()
         pieces = opaque(lambda: random_pieces(self.__counts, sizes, self.entropy))
         self._divided = True
@@ -221,8 +221,8 @@ class Door:
             raise BudgetError("Refused: the table was divided, so only its pieces can be read. No private count was read.")
 
     def _changed(self, change: Callable[[Counts], Counts]) -> PrivateCounts:
-        """Return a private table with changed counts and the same meter. This reveals nothing except the number of rows.
-        `change` is a function that takes the counts and returns the new counts.
+        """Return a private table with changed counts and the same privacy budget. This reveals nothing except the number of
+        rows. `change` is a function that takes the counts and returns the new counts.
         """
         self._check_whole()
         return PrivateCounts(opaque(lambda: change(self.__counts)), self._meter, self.entropy, self.n_file)
@@ -238,8 +238,8 @@ class PrivateRows(Door):
         super().__init__(kept, Meter(()), entropy, n_file)
 
     def all_of_them(self) -> PrivateCounts:
-        """Return all kept rows. This call makes the number of kept rows public; `resizing.resize` explains when the guarantee
-        allows this.
+        """Return all kept rows (rows that the public rules do not exclude). This call makes their number public;
+        `resizing.resize` explains when the guarantee allows this.
         """
         return self._changed(lambda kept: kept)
 
@@ -269,8 +269,8 @@ class PrivateCounts(Door):
 
     @property
     def fit(self) -> PrivateCounts:
-        """Return the table to which the generator is fitted. Here it is this table. A release that splits its rows uses another
-        class (`releasing.attempt`), with one part for the generator and another part for the criteria.
+        """Return the table to which the generator is fitted: this table. A release that splits its rows uses another class
+        (`releasing.attempt`), with one part for the generator and another part for the criteria.
         """
         return self
 
@@ -283,16 +283,16 @@ class PrivateCounts(Door):
         return f"PrivateCounts(n={self.n}, columns={self.layout.columns})"
 
     def on(self, transformation: Transformation) -> PrivateCounts:
-        """Recode the table to the bins of a transformation. The result has the same meter, and its rows keep their exact values
-        (see `data.member_counts`).
+        """Recode the table to the bins of a transformation (a binning of each column). The result has the same privacy budget,
+        and its rows keep their exact values (see `data.member_counts`).
 
         Recoding reveals nothing and costs nothing.
         """
         return self._on(transformation)
 
     def split(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
-        """Split the rows at random into parts of public sizes. Each part is a protected table that has no plan yet (see
-        `with_plan`).
+        """Split the rows at random into private tables of public sizes. Each part can be read only after its charges are
+        planned (see `with_plan`).
 
         Parameters
         ----------

@@ -35,7 +35,8 @@ from synthrelease.sources.source import Source, check_members, unwritten
 
 
 def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> CountedRows:
-    """Count how often each wide record occurs. Every key has one wide record. The `n_rows` of the result is the number of keys.
+    """Count how often each wide record occurs: a root (such as a household) with all its members. Every key of a root or member
+    has one wide record, and the `n_rows` of the result is the number of keys.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class _Rows:
-    """The rows of a file that have a key. They are private, and the repr shows none of their values.
+    """The rows of a file that have a key, such as the number of a household. They are private: the repr shows no value.
 
     Attributes
     ----------
@@ -100,7 +101,7 @@ class _Rows:
 
 
 class _Reading:
-    """Reads the rows of the roots and of the members, and records the values that have no bin.
+    """Reads the rows of roots (such as households) and members (such as persons), and records values without a bin.
 
     Attributes
     ----------
@@ -151,8 +152,8 @@ class _Reading:
         )
 
     def _order(self) -> list[tuple[str, Callable[[Texts], list[np.ndarray]], int]]:
-        """Return the columns by which members are sorted. For each column, also return a function that computes sort keys from
-        its texts, and the number of these sort keys.
+        """Return how the members of a root are sorted: the columns, for each column a function that computes sort keys from its
+        texts, and the number of these sort keys.
         """
         order: list[tuple[str, Callable[[Texts], list[np.ndarray]], int]] = []
         if self.linked.reference is not None:
@@ -164,8 +165,8 @@ class _Reading:
 
 
 def _others(texts: Texts, text: str, policy: InputTable) -> np.ndarray:
-    """Return an (n_rows,) array that is 0 for rows with this text, and 1 for all other rows. Numbers are compared in the same
-    way as keys.
+    """Return an (n_rows,) array for sorting: 0 for rows with this text, which come first, and 1 for all other rows. Numbers are
+    compared in the same way as keys.
     """
     reference = key_text(text, policy.decimal)
     same = [key is not None and key[0] == reference for key in keys_of(texts, policy)]
@@ -180,16 +181,16 @@ def _kind(column: Column) -> np.dtype:
 
 
 def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-    """Number the different digests of keys in two (n_rows, 2) arrays from 0. Return how many different digests there are, and
-    for each array the (n_rows,) numbers of the digests in its rows.
+    """Number the different keys from 0. Each row of two (n_rows, 2) arrays is the digest of a key. Return how many different
+    keys there are, and for each array the (n_rows,) numbers of its keys.
     """
     groups = EqualRows.of([*np.concatenate([first, second]).T])
     return len(groups.starts), groups.ranks[: len(first)], groups.ranks[len(first) :]
 
 
 def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return an (n_keys,) mask of the keys that have exactly one root, with a bin in every column. Also return, for each column
-    of the roots, the (n_keys,) bins. In a single file, the rows of a key must agree in these columns.
+    """Find the keys that have exactly one root (such as a household), with a bin in every column. Return an (n_keys,) mask of
+    them and, for each column, the (n_keys,) bins. In a single file, the rows of a key must agree in these columns.
     """
     times = np.bincount(of_rows, minlength=keys)
     complete, columns = (times > 0) if one_file else (times == 1), list[np.ndarray]()
@@ -203,8 +204,8 @@ def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple
 
 
 def _members(keys: int, of_rows: np.ndarray, rows: _Rows, reading: _Reading, wide: dict[str, np.ndarray]) -> np.ndarray:
-    """Write the members of every key, and the number of members, into the wide records. Return an (n_keys,) mask: True for keys
-    with an allowed number of members, each of whom (up to the number of slots) has a bin in every column.
+    """Write the members of every key, and their number, into the wide records. Return an (n_keys,) mask: True for keys with an
+    allowed number of members, where each member with a place in the record has a bin in every column.
     """
     linked, schema = reading.linked, reading.schema
     ordered = np.lexsort([*rows.of_member[::-1], *rows.order[::-1], of_rows])

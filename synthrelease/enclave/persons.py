@@ -47,8 +47,8 @@ NO_MARKS = np.zeros((0, 2), dtype=np.uint64)
 
 
 def keys_of(texts: Texts, policy: InputTable, missing_keys: Iterable[str] = ()) -> Iterator[tuple[str, str] | None]:
-    """Yield, for each text, the normal form of the key (12 for 12.0) and the key as written. Yield None if the text is not a
-    key: if it is blank, null, a missing value, or listed in `missing_keys`.
+    """Yield, for each text, the key in normal form (12 for 12.0) and the key as written. Yield None if the text is not a key:
+    if it is blank, null, a missing value, or listed in `missing_keys`.
 
     Each result depends only on the text of the row, on whether the file stores the text as a number, and on public settings.
     """
@@ -67,8 +67,8 @@ def marker(
     form: Callable[[str, str], str] = lambda key, written: key,
     missing_keys: Sequence[str] = (),
 ) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
-    """Return a function that computes digests of keys. It takes the texts of a column, and returns the (n_rows, 2) digests and
-    an (n_rows,) mask of the rows that have a key. Spaces around a key are ignored.
+    """Return a function that replaces keys, such as numbers of persons, by digests. It takes the texts of a column, and returns
+    the (n_rows, 2) digests and an (n_rows,) mask of the rows that have a key. Spaces around a key are ignored.
 
     Parameters
     ----------
@@ -119,8 +119,8 @@ def first_rows(
     entropy: SystemEntropy = SYSTEM,
     rule: BinRule | None = None,
 ) -> CountedRows:
-    """Count the first rows of all persons. The `n_rows` of the result is the number of persons times `unit.records`, the
-    largest number of rows that a person may have.
+    """Count the first rows of each person: at most `unit.records` rows, because a person may have no more. The `n_rows` of the
+    result is the number of persons times `unit.records`.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def first_rows(
 
 
 class Persons:
-    """Collects the digests of all persons, and the first rows of each person among the rows that were added so far.
+    """Collects the keys of all persons, as digests, and the first rows of each person among the rows added so far.
 
     A row that comes after k other rows of the same person cannot be among the first k rows. Such rows are discarded from time
     to time, so memory grows with the number of persons and not with the number of rows.
@@ -184,7 +184,7 @@ class Persons:
     def add(
         self, read: int, marks: np.ndarray, of_rows: np.ndarray, order: Sequence[np.ndarray], bins: Sequence[np.ndarray]
     ) -> None:
-        """Add rows of a file.
+        """Add a batch of rows, and discard rows that are no longer needed from time to time.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class Persons:
         return Counts.of(self._rule.layout, [column[0] for column in self._rows[self._n_before_bins :]])
 
     def _let_go(self) -> None:
-        """Discard all rows except the first k rows of each person."""
+        """Discard all rows that are not among the first rows of a person, up to the largest allowed number per person."""
         rows = [np.concatenate(column) for column in self._rows]
         persons = EqualRows.of(rows[:2])
         number, rows_of_each = persons.ranks, np.diff(persons.starts, append=len(rows[0]))

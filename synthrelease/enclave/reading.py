@@ -39,8 +39,8 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 def batches(
     source: str | Path | Source, schema: Schema, policy: InputTable, more: Sequence[str] = (), *, only: bool = False
 ) -> Iterator[Batch]:
-    """Yield the batches of the table, in order. Each batch consists of the number of its first row, counted from 1, and the
-    needed columns by name.
+    """Yield the rows of a table in batches, in order. Each batch consists of the number of its first row, counted from 1, and
+    the needed columns by name.
 
     Blank lines of a CSV file are not rows. If the file has only one column, each blank line is a row with an empty cell. A
     batch has at most ROWS_PER_BATCH rows, and about VALUES_PER_BATCH values, so memory does not grow with the file.
@@ -120,8 +120,7 @@ def file_batches(file: Path, needed: list[str], policy: InputTable, table: str |
 
 
 def whole(read: Iterator[Batch], kind: str) -> Iterator[Batch]:
-    """Yield the batches that a library reads. Replace any error of the library by an InputError whose message does not depend
-    on the rows.
+    """Yield the batches that a library reads. If it fails, raise an InputError whose message does not depend on the rows.
 
     A library can fail in many ways on a damaged file, and its messages may quote a value.
 

@@ -134,9 +134,7 @@ class PieceOfRegister:
     as_written: bool = False
 
     def numbers(self, policy: InputTable) -> RecordNumbers:
-        """Return a collection without record numbers, to which the numbers of a file are added. `policy` states how this file
-        is read.
-        """
+        """Return an empty collection for the record numbers of a file. `policy` states how this file is read."""
         return RecordNumbers(self.key, self.rule.by, self.rule.of, policy, as_written=self.as_written)
 
     @property
@@ -184,8 +182,8 @@ class RecordNumbers:
         self.n_rows = 0
 
     def add(self, texts: Texts) -> np.ndarray:
-        """Add the record numbers of some rows. Return the (n_rows,) pieces to which the rows belong, from 1 to the number of
-        pieces.
+        """Add the record numbers of some rows. Return the (n_rows,) pieces of the split register to which the rows belong, from
+        1 to the number of pieces.
 
         Raises
         ------
@@ -246,7 +244,7 @@ def read_numbers(
 
 
 def count_piece(source: Source, schema: Schema, policy: InputTable, piece: PieceOfRegister) -> CountedRows:
-    """Count the rows of one piece of a register. The `n_rows` of the result is the public number of rows of the whole file.
+    """Count the rows of one piece of a split register. `n_rows` of the result is the public number of rows of the whole file.
 
     The values in the rows of other pieces have no effect.
 

@@ -23,8 +23,8 @@ from synthrelease.privacy.noise import discrete_laplace
 
 
 def resize(rows: PrivateRows, rule: RowsRule, raw: Plausibility, planned: Sequence[Charge]) -> PrivateCounts:
-    """Build the table for a release from the rows of a file that the rules keep. Call this function once, before any other use
-    of the rows.
+    """Build the table for a release, with a public number of rows, from the rows of a file that the rules keep. Call this
+    function once, before any other use of the rows.
 
     Parameters
     ----------

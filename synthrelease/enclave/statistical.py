@@ -80,7 +80,7 @@ def read_package(package: Package, path: Path, encoding: str, **options: Any) ->
 
 
 def writer(package: Package, facts: Any, name: str) -> Callable[[np.ndarray], list[str | None]] | None:
-    """Return a function that converts the numbers of a column to texts, or None for a column of texts."""
+    """Return a function that writes the numbers of a column as texts, such as dates, or None for a column of texts."""
     kind, shown = facts.readstat_variable_types[name], facts.original_variable_types[name] or ""
     if kind == "string":
         return None

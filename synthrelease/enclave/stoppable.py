@@ -61,8 +61,9 @@ def _next(parts: Queue[Any]) -> Any:
 
 
 def _work(read: Callable[[Stop], Iterator[Part]], stop: Stop, parts: Queue[Any], problem: str, later: str) -> None:
-    """Pass batches to the main thread, until the end or until a stop is requested. An InputError is passed on with its message,
-    and a lack of memory as TOO_LONG. For any other error, the message is `problem` before the first batch, and then `later`.
+    """Read batches in this thread and pass them to the main thread, until the end or until a stop is requested. An InputError
+    is passed on with its message, and a lack of memory as TOO_LONG. For any other error, the message is `problem` before the
+    first batch, and then `later`.
     """
     last: str | None = None
     try:

@@ -137,8 +137,8 @@ def _plain(number: Decimal) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Texts:
-    """A column of a batch, as its texts and, for each row, the index of its text. The column is private, and the repr does not
-    show its texts.
+    """A column of a batch of rows, stored as a list of texts and, for each row, the index of its text. The column is private,
+    and the repr does not show its texts.
 
     Attributes
     ----------
@@ -156,8 +156,8 @@ class Texts:
 
     @classmethod
     def of(cls, rows: Sequence[str]) -> Texts:
-        """Make a column from the text of each row. Only identical texts share an entry, so the text of a row does not depend on
-        other rows.
+        """Make a column from the text of each row. Only identical texts share an entry of `texts`, so the text of a row does
+        not depend on other rows.
         """
         distinct = Numbered[str]()
         codes = np.fromiter(map(distinct.__getitem__, rows), dtype=np.int64, count=len(rows))

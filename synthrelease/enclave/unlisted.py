@@ -61,7 +61,7 @@ class PrivateTexts:
 
 
 class _Numbered(BinRule):
-    """A rule whose bins are numbers: each new text of a column gets the next number, from 0."""
+    """Numbers texts instead of assigning bins to them: each new text of a column gets the next number, from 0."""
 
     def __init__(self, columns: Mapping[str, Collection[str]], policy: InputTable):
         super().__init__(Schema(columns=()), policy)

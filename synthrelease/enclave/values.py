@@ -39,7 +39,7 @@ _PLAIN = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Digits:
-    """The bins of the rows of a batch in one column. They are private, and the repr does not show them.
+    """The bins of one column in a batch of rows. They are private, and the repr does not show them.
 
     Attributes
     ----------
@@ -55,9 +55,7 @@ class Digits:
         return self.of_text[self.codes]
 
     def kinds(self) -> dict[int, int]:
-        """Return, for each kind of value without a bin (MISSING, OUTSIDE and WRONG), the number of rows. Kinds that do not
-        occur are left out.
-        """
+        """Count the rows whose value has no bin, for each reason that occurs (MISSING, OUTSIDE or WRONG)."""
         if self.of_text.min(initial=0) >= 0:
             return {}
         rows = self.rows()
@@ -99,7 +97,7 @@ MANY = 500
 
 
 def atomic_bins(columns: Mapping[str, Texts], column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
-    """Compute the atomic bins of a column of the schema from the columns of the file.
+    """Assign an atomic bin (the finest bin) of a column to each row of a batch, from the columns of the file.
 
     Parameters
     ----------
@@ -126,8 +124,8 @@ def _rule(column: Column, policy: InputTable, decimal: str, known: dict[str, Kno
 
 
 def _bins_of_numbers(texts: LazyTexts, column: Column, policy: InputTable, decimal: str, rule: Known) -> np.ndarray:
-    """Return the (n_texts,) bins of texts of numbers. Plain numbers are converted all at once, with the same results as the
-    rule. For all other texts, the rule is evaluated.
+    """Return the (n_texts,) bins of texts of numbers. Plain numbers are converted all at once, and all other texts one by one
+    by `rule`. The results are the same as if `rule` converted every text.
 
     The rule is also evaluated for numbers that equal a listed missing value, because a text such as "99.0" may mean the listed
     missing value "99".
@@ -171,7 +169,7 @@ def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable
 
 
 def _ordinal_of_text(dates: DateFormat | None, column: Column, policy: InputTable) -> Callable[[str | None], int]:
-    """Return a function that takes the text of a date. It returns the day number (a positive integer), MISSING or WRONG."""
+    """Return a function that converts the text of a date to a day number (a positive integer), or to MISSING or WRONG."""
     missing = _Listed({}, _missing_texts(column, policy), MISSING, ".")
 
     def ordinal_of(text: str | None) -> int:
@@ -208,7 +206,7 @@ class _Listed:
         self._numbers.pop(None, None)
 
     def of(self, text: str, decimal: str) -> int | None:
-        """Return the meaning of a text that uses this decimal mark, or None if the text is not listed."""
+        """Return what the specification lists for a text with this decimal mark, such as its bin, or None if nothing."""
         for form in (text, text.strip()):
             if form in self._texts:
                 return self._texts[form]
@@ -219,14 +217,12 @@ class _Listed:
 
 
 def absent(column: Column) -> int:
-    """Return the bin for missing values, or MISSING if the column has no such bin."""
+    """Return the atomic bin for the missing values of a column, or MISSING if the column has no such bin."""
     return MISSING if column.atoms.missing is None else column.atoms.missing
 
 
 def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[str | None], int]:
-    """Return a function that takes a text and returns its atomic bin, the bin for missing values, or MISSING, OUTSIDE or
-    WRONG.
-    """
+    """Return a function that takes a text and returns its atomic (finest) bin, or MISSING, OUTSIDE or WRONG."""
     none = absent(column)
     values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
     listed = _Listed(column.values, _missing_texts(column, policy), none, policy.decimal)
