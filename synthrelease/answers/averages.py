@@ -770,7 +770,7 @@ def _with_weighted_count(tables: PublishedTables, question: Question, share: Ave
 
 
 def rows_of(tables: PublishedTables, share: Average, level: float) -> Term:
-    """Estimate the number of rows that a share counts, with its interval. The returned term does not contain the share itself."""
+    """Estimate the number of rows that a share counts, with its interval. The term does not contain the share itself."""
     rows, low, high = counted_rows(tables, share, level)
     return Term(name="share", group="", unit="", rows=rows, rows_low=low, rows_high=high)
 

@@ -537,7 +537,7 @@ def _same_noise(first: _Year, second: _Year) -> bool:
 
 
 def _name(folder: Path) -> str:
-    """Return the name of a release in a trend: its year if it belongs to a multi-year plan, otherwise the name of its folder."""
+    """Return the name of a release in a trend: its year in a multi-year plan, otherwise the name of its folder."""
     try:
         series = read_leniently((folder / "release.json").read_bytes()).series
     except (OSError, Unexpected):

@@ -163,7 +163,7 @@ class KeptRows:
         return max(0, min(self.most, self.drawn + self.margin + reach) - self.drawn)
 
     def in_words(self, risk: float) -> str:
-        """Return a phrase for the rows that the rules keep, such as "all its 5,000 rows". It can be printed after "the file:"."""
+        """Return a phrase for the rows that the rules keep, such as "all its 5,000 rows", to be printed after "the file:"."""
         rows = f"{self.most:,} rows" if self.persons is None else f"rows (the first rows of {self.persons:,} persons)"
         if self.way == "whole":
             return f"all its {rows}"

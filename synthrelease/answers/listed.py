@@ -191,8 +191,9 @@ def without_exponents(content: bytes) -> bytes:
 
 
 def _six(value: float | None) -> str:
-    """Format a number with six significant digits, so that the file is the same on every machine. The number has no exponent:
-    1234567.8 becomes 1234570. So a program that reads the file and writes it again does not change the file.
+    """Format a number with six significant digits, or a whole number with all its digits, so that the file is the same on every
+    machine. Large numbers have no exponent: 1234567.8 becomes 1234570. So a program that reads the file and writes it again
+    does not change these numbers.
     """
     if value is None:
         return ""

@@ -64,8 +64,8 @@ def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int]
 
 
 def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[int], cells: int) -> np.ndarray:
-    """Encode each row's combination of bins in the given columns as one integer. `cells` is the number of combinations. The
-    result has a small integer type that can represent this number.
+    """Encode each row's combination of bins in the given columns, such as age and region, as one integer. The integers have a
+    small type that can represent `cells`, the number of combinations.
     """
     kind = np.min_scalar_type(cells) if cells < 2**32 else np.dtype(np.int64)  # a sum with unsigned 64 bits would be rounded
     codes = np.zeros(1, dtype=kind)
@@ -102,7 +102,7 @@ def packed(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def packed_from(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Recode rows to other bins and encode them as in `packed`. The new bins in column c are `maps[c][digits[c]]`."""
+    """Recode rows to other bins and encode them as in `packed`: bin b of column c becomes bin `maps[c][b]`."""
     parts = [room(number_of_rows(digits), _kind(layout, columns)) for columns in layout.packs]
     for part, columns in zip(parts, layout.packs, strict=True):
         stride = 1
@@ -113,8 +113,9 @@ def packed_from(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.
 
 
 def _kind(layout: Layout, columns: Iterable[int]) -> Any:
-    """Return the integer type for the codes of these columns. It is int64 if the layout has codes, or if these columns have
-    2^32 or more cells. Otherwise it is the smallest type that can represent their number of cells.
+    """Return the integer type for codes, the integers that encode combinations of bins in these columns. It is int64 if the
+    layout has codes, or if there are 2^32 or more combinations. Otherwise it is the smallest type that can represent their
+    number.
     """
     cells = math.prod(layout.sizes[column] for column in columns)
     return np.int64 if layout.has_codes or cells >= 2**32 else np.min_scalar_type(cells)
@@ -156,8 +157,8 @@ class PackedBins(Sequence[np.ndarray]):
         return self.run(column, column).astype(np.min_scalar_type(max(self.layout.sizes[column] - 1, 0)))
 
     def run(self, first: int, last: int) -> np.ndarray:
-        """Return, for each row, the code of its bins in the columns from `first` to `last`, as an (n_rows,) array. All these
-        columns must be stored in the same integer; the result has the type of this integer.
+        """Return, for each row, one integer that encodes its bins in the columns from `first` to `last`, as an (n_rows,) array.
+        All these columns must be stored in the same integer; the result has the type of this integer.
         """
         place = self.layout.pack_of[first]
         part, pack, sizes = self.parts[place], self.layout.packs[place], self.layout.sizes
@@ -207,7 +208,7 @@ def room(n: int, kind: Any) -> np.ndarray:
 
 
 def in_a_row(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Concatenate arrays of the same type into an array made by `room`."""
+    """Concatenate arrays of one type in memory that is returned to the system as soon as it is unused (see `room`)."""
     return np.concatenate(arrays, out=room(sum(map(len, arrays)), arrays[0].dtype), casting="equiv")
 
 
@@ -245,7 +246,7 @@ def number_of_indicators(counted: CountedIndicators, digits: Mapping[int, np.nda
 
 @dataclass(frozen=True)
 class EqualRows:
-    """Rows sorted so that equal rows are adjacent, with the start of each group of equal rows.
+    """An order of rows in which equal rows are adjacent, with the start of each group of equal rows.
 
     Attributes
     ----------
@@ -352,8 +353,7 @@ def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarra
 
 
 class Addends:
-    """Integer values, one per row, prepared for exact sums within cells. The same values can be summed several times, for
-    different assignments of the rows to cells.
+    """Integer values, one per row, prepared for several exact sums within cells, such as sums by age and then by region.
 
     Attributes
     ----------
@@ -424,8 +424,8 @@ class Counts:
 
     @classmethod
     def of_parts(cls, layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None = None) -> Counts:
-        """Count rows that are given by their codes, as `packed` returns them. `counts` is as in `Counts.of`. The list `parts`
-        is emptied, so that the rows are not in memory twice.
+        """Count the rows in each cell, for rows that are given by integers that encode their bins (see `packed`). `counts` is
+        as in `Counts.of`. The list `parts` is emptied, so that the rows are not in memory twice.
         """
         distinct, sums = _collect(layout, parts, counts)
         if layout.has_codes:
@@ -446,8 +446,8 @@ class Counts:
         words: tuple[np.ndarray, ...] | None = None,
         bins: Sequence[np.ndarray] | None = None,
     ) -> Counts:
-        """Make a table from distinct, sorted cells with positive counts, without checking them. Pass the cells as `words` or as
-        `bins`.
+        """Make a table from cells that are known to be distinct and sorted, with positive counts. Nothing is checked. Pass the
+        cells as `words` or as `bins`.
         """
         table = cls.__new__(cls)
         table.layout, table.counts, table._words, table._bins = layout, as_ones(counts), words, bins
@@ -494,7 +494,7 @@ class Counts:
         return self.bins[column].astype(np.int64)
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> Counts:
-        """Count the same rows on coarser cells: bin b of column c becomes bin `maps[c][b]`."""
+        """Count the same rows on coarser cells, such as wider age groups: bin b of column c becomes bin `maps[c][b]`."""
         if layout.sizes == self.layout.sizes and all(np.array_equal(into, np.arange(len(into))) for into in maps):
             return self._over(layout)
         return Counts.of_parts(layout, packed_from(layout, maps, self.bins), self.counts)
@@ -537,7 +537,7 @@ class Counts:
         return self._at(mask, as_ones(self.counts[mask]))
 
     def _at(self, mask: np.ndarray, counts: np.ndarray) -> Counts:
-        """Return the table of the cells where `mask` is True, with the given counts."""
+        """Return a table with only the cells where `mask` is True, and with new counts for these cells."""
         words = None if self._words is None else (self.codes[mask],)
         bins = None if self._bins is None else rows_at(self._bins, mask)
         return Counts.known(self.layout, counts, words=words, bins=bins)
@@ -568,7 +568,7 @@ class Counts:
 
     @property
     def parts(self) -> Sequence[np.ndarray]:
-        """Return the (n_cells,) codes for each group of columns in `Layout.packs` (see `packed`)."""
+        """Return the cells as integers that encode bins: an (n_cells,) array for each group of columns in `Layout.packs`."""
         return self._bins.parts if isinstance(self._bins, PackedBins) else self.words
 
     def same_as(self, other: Counts) -> bool:
@@ -641,9 +641,9 @@ def check_full_array(layout: Layout) -> None:
 
 
 def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-    """Find the distinct rows among rows that are given by their codes (see `packed`). Return their codes in the order of the
-    cells, and how often each distinct row occurs. `counts` says how often each given row counts; if it is None, once. Rows with
-    a total count of 0 are dropped. The list `parts` is emptied.
+    """Count the distinct rows among rows that are given by their codes (see `packed`). Return the codes of the distinct rows,
+    in the order of the cells, and their counts, without counts of 0. `counts` says how often each given row counts; if it is
+    None, once. The list `parts` is emptied.
     """
     values = ones(len(parts[0])) if counts is None else np.asarray(counts, dtype=np.int64)
     if layout.n_cells <= DENSE_LIMIT:
@@ -665,8 +665,8 @@ def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None)
 
 
 def _in_order(layout: Layout, part: np.ndarray) -> Iterator[np.ndarray]:
-    """Divide rows into batches that can be sorted one after the other, and yield the indices of the rows of each batch. All
-    cells of a batch come before all cells of later batches. `part` contains the rows' codes for the first columns.
+    """Yield the indices of rows in batches that can be sorted one after the other, because all cells of a batch come before all
+    cells of later batches. `part` contains the rows' codes (integers that encode bins) for the first columns.
 
     A batch has at most `_SORTED_TOGETHER` rows (more in a large table), unless all its rows have the same code. If there are
     few rows, if the layout has codes, or if its first column has too many bins, all rows form a single batch.

@@ -31,7 +31,8 @@ from synthrelease.data.plausibility import Mask, Plausibility
 
 
 def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Plausibility) -> np.ndarray:
-    """Return an (n_cells, n_columns) mask: True where a value is missing although the rules do not require a missing value.
+    """Mark the gaps of a table: values that are missing although the rules do not require a missing value. Return an (n_cells,
+    n_columns) mask.
 
     Parameters
     ----------
@@ -60,8 +61,8 @@ def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Pl
 
 
 def _possible(mask: Mask, column: int, table: Counts, cells: np.ndarray, open_: np.ndarray) -> np.ndarray:
-    """Return an (n_cells, n_bins) mask: True where the rules allow a bin of the column in a cell. A bin is allowed if some
-    choice of bins for the other columns with gaps satisfies the rules. The known bins of the cell stay fixed.
+    """Mark the bins of a column that the rules allow in each cell. Return an (n_cells, n_bins) mask. The known bins of the cell
+    stay fixed, and the other columns with gaps (unknown values) may have any bin.
     """
     axis = mask.columns.index(column)
     others = [column_ for column_ in mask.columns if column_ != column]
@@ -185,8 +186,8 @@ def completed(table: Counts, gaps: Gaps, plausibility: Plausibility, generator: 
 
 @dataclass(frozen=True, kw_only=True)
 class _Blocks:
-    """Blocks of equal rows. For each block, three (n_blocks,) arrays give the index of its cell, its first row within the cell,
-    and its number of rows.
+    """Blocks of equal rows with gaps, which receive their values from one donor row. For each block, three (n_blocks,) arrays
+    give the index of its cell, its first row within the cell, and its number of rows.
     """
 
     cell: np.ndarray
@@ -240,7 +241,8 @@ def _drawn(
 
 @dataclass(frozen=True, kw_only=True)
 class _Groups:
-    """Donors, grouped so that all cells of a group have the same bins in some columns.
+    """Donors (rows from which missing values are imputed), grouped so that all cells of a group have the same bins in some
+    columns.
 
     Attributes
     ----------
@@ -286,6 +288,6 @@ class _Groups:
 def _forbidden(
     table: Counts, columns: Sequence[int], recipients: np.ndarray, donors: np.ndarray, plausibility: Plausibility
 ) -> np.ndarray:
-    """Return an (n,) mask: True where the rules would exclude the recipient's row with the donor's values in `columns`."""
+    """Return an (n,) mask: True where a recipient's row would break a rule if it received the donor's values in `columns`."""
     bins = [(table.bins[column][donors if column in columns else recipients]) for column in range(len(table.bins))]
     return plausibility.forbidden([column_bins.astype(np.int64) for column_bins in bins])

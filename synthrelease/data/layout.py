@@ -50,7 +50,7 @@ class Layout:
 
     @cached_property
     def n_cells(self) -> int:
-        """Return the number of cells of the whole domain. It is a Python integer, because it may exceed 64 bits."""
+        """Return the number of possible cells (combinations of bins). It is a Python integer, because it may exceed 64 bits."""
         return math.prod(self.sizes)
 
     @property

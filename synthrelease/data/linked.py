@@ -74,14 +74,14 @@ class Linked:
 
     @cached_property
     def needed(self) -> frozenset[str]:
-        """Return all columns of the wide record in which an existing member always has a value."""
+        """Return the columns of the wide record that always have a value if their member exists, such as `age_2`."""
         return frozenset(
             name for slot in self.slots for name, plain in zip(slot, self.names, strict=True) if plain in self.whole
         )
 
     def between(self, names: Sequence[str], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the smallest and the largest number of members that a root in each cell of a table can have. The table has
-        some columns of the wide record.
+        """Return the smallest and the largest number of members that a root (such as a household) in each cell of a table can
+        have. The table has some columns of the wide record.
 
         Parameters
         ----------
@@ -105,13 +105,13 @@ class Linked:
         return low, high
 
     def place_of(self, name: str) -> int | None:
-        """Return the index of the slot, from 0, to which a column of the wide record belongs, or None for a column of the
+        """Return the position (from 0) of the member to whom a column of the wide record belongs; None for a column of the
         roots.
         """
         return next((index for index, slot in enumerate(self.slots) if name in slot), None)
 
     def empty(self, names: Sequence[str], sizes: Sequence[int], bins: Sequence[np.ndarray]) -> None:
-        """Set all columns of empty slots to their last bins, in place.
+        """Set the columns of all slots (places for members) that have no member to their last bins, in place.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class Linked:
                 bins[column][number <= index] = sizes[column] - 1
 
     def in_order(self, names: Sequence[str], bins: Sequence[np.ndarray], ordering: Container[str]) -> list[np.ndarray]:
-        """Sort the members within each wide row by their bins in the columns `ordering`, and return the new bins.
+        """Sort the members of each root (such as a household) by their bins in the columns `ordering`. Return the new bins.
 
         Parameters
         ----------
@@ -198,7 +198,7 @@ def in_slot(text: str, names: Container[str], place: int, other: int | None = No
 
 
 def is_count(match: re.Match[str]) -> bool:
-    """Return whether a name in a condition is the function `count`, and not a column."""
+    """Return whether a name in a condition is the function `count`, as in "count(a == 1, b == 1) >= 2", and not a column."""
     return match[0] == "count" and match.string[match.end() :].lstrip().startswith("(")
 
 

@@ -98,8 +98,8 @@ def column_groups(layout: Layout, together: int, cells: CellLimit) -> tuple[Colu
 
 
 def are_first_with(chosen: Columns, touched: Groups) -> bool:
-    """Return whether `chosen` is the first combination of groups, in lexicographic order, that contains all groups in
-    `touched`.
+    """Return whether `chosen` is the first combination of groups of columns, in lexicographic order, that contains all groups
+    in `touched`. Then it is the combination from which the marginal on these groups is computed.
 
     A marginal whose columns belong to the groups in `touched` can be computed from every such combination. It is yielded only
     for the first one.
@@ -118,8 +118,8 @@ def bins_in_cells(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def steps_down(columns: int, largest: int) -> Iterable[_Step]:
-    """Return an order in which to compute the marginals on all subsets of at most `largest` columns, each once. Each marginal
-    is computed from a larger one by summing over one column (depth-first), so the larger subsets on the way are included.
+    """List the marginals with at most `largest` of the columns, each once, in an order in which each is computed from a larger
+    one by summing over one column (depth-first). The larger marginals on the way are included.
 
     Each item contains the number of columns that have been summed over, and the remaining columns.
     """
@@ -179,7 +179,7 @@ Table = np.ndarray | Sparse
 
 
 def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
-    """Add sparse tables, and return the marginal of their sum on the given columns. `layout` is the layout of these columns."""
+    """Add sparse tables, and sum the result over all columns but the given ones. `layout` is the layout of these columns."""
     if has_full_array(layout):
         every = (
             part.addends.sums(codes_of(layout, [bins[column] for column in columns]), layout.n_cells, cells)
@@ -260,7 +260,7 @@ class Lattice:
         return self.sums(codes, layout)
 
     def sums(self, codes: Iterable[np.ndarray], layout: Layout) -> np.ndarray:
-        """Return a small marginal as a full array. `codes` contains, for each part, the codes of its cells in this marginal."""
+        """Compute a small marginal as a full array. `codes` contains, for each part, the cell to which each value belongs."""
         every = (part.addends.sums(of_part, layout.n_cells) for of_part, part in zip(codes, self.parts, strict=True))
         return reduce(np.add, every).reshape(layout.sizes)
 
@@ -305,7 +305,7 @@ class Lattice:
 
 
 class _Kept:
-    """A cached marginal, from which smaller marginals can be computed by summing.
+    """A marginal that is kept in memory, because smaller marginals can be computed from it by summing.
 
     Attributes
     ----------
@@ -379,8 +379,9 @@ def differences(
 
 
 def _pairs_apart(left: Counts, right: Counts) -> Iterator[tuple[Columns, np.ndarray]] | None:
-    """Return the marginals of one and two columns of left minus right, or None for full arrays and if the marginals would take
-    too much memory. The marginals of each table are kept (`cached`), because several criteria compare the same tables.
+    """Return the marginals of left minus right on all single columns and pairs, or None if full arrays can be used or the
+    marginals need too much memory. The marginals of each table are kept (`cached`), because several criteria compare the same
+    tables.
     """
     sizes = left.layout.sizes
     if has_full_array(left.layout) or _cells_of_pairs(sizes) > KEPT_CELLS or math.prod(sorted(sizes)[-2:]) > DENSE_LIMIT:
@@ -428,8 +429,8 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
 
 
 def with_pairs(table: Counts) -> Lattice:
-    """Return an object that computes the marginals of a table. The marginals of all pairs of columns are computed in advance,
-    so use this function if nearly all of them will be needed.
+    """Prepare a table for computing marginals: those of all pairs of columns are computed in advance. Use this function if
+    nearly all pairs will be needed.
 
     For 200 columns with 2 bins, computing the pairs one by one takes six times as long. If the table is a full array, or if the
     pairs have more than `KEPT_CELLS` cells, they are computed on request. A table with few distinct rows is not stored as a
@@ -445,8 +446,8 @@ def with_pairs(table: Counts) -> Lattice:
 
 
 def _pairs(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield the marginals of all single columns and all pairs of columns. All pairs with one column in each of two groups are
-    computed together.
+    """Yield the marginals of all single columns and all pairs of columns. The columns are divided into groups, and all pairs
+    with one column in each of two groups are computed together.
 
     The matrix S_g has a row for every bin of every column of a group g, with 1 for the cells that have this bin. Let T be the
     table of the groups g and h, as a matrix. Then S_g T S_h' contains the marginals of each column of g with each column of h.
@@ -481,7 +482,7 @@ def _pairs(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> I
 
 
 def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iterator[tuple[Columns, Table]]:
-    """Yield all marginals of a table with at most `largest` columns, each once, in the order of `steps_down`."""
+    """Yield all marginals of a table with at most `largest` columns, each once. Each is computed from a larger one."""
     branch = [(columns, table)]
     for depth, left in steps_down(len(columns), largest):
         chosen = tuple(columns[number] for number in left)
@@ -494,7 +495,7 @@ def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iter
 
 
 def _words(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> list[list[np.ndarray]]:
-    """Return, for each group of columns and each part of a table (see `Lattice.parts`), the codes of the part's cells in these
+    """Encode the cells of each part of a table (see `Lattice.parts`) as integers, separately for their bins in each group of
     columns. Return an empty list if the table is a full array, or if a group has more than DENSE_LIMIT cells.
     """
     if whole.whole is not None or max(cells) > DENSE_LIMIT:
@@ -513,7 +514,7 @@ def _ordered(
     words: Sequence[Sequence[np.ndarray]],
     order: Columns,
 ) -> Table:
-    """Return the marginal on all columns of the chosen groups. Its axes are these columns in the order `order`."""
+    """Return the marginal on all columns of the chosen groups of columns. Its axes are these columns in the order `order`."""
     columns = tuple(column for number in chosen for column in groups[number])
     layout = whole.layout.subset(columns)
     if whole.whole is None and (not words or not has_full_array(layout)):
@@ -526,8 +527,8 @@ def _ordered(
 
 
 def _codes(words: Sequence[Sequence[np.ndarray]], cells: Sequence[int]) -> Iterator[np.ndarray]:
-    """Yield, for every part of a table (see `Lattice.parts`), the codes of its cells in several groups of columns together.
-    They are computed from `words`, the codes in each group, and `cells`, the number of cells of each group.
+    """Yield, for every part of a table (see `Lattice.parts`), integers that encode its cells in several groups of columns
+    together. They are computed from `words`, the integers for each group, and `cells`, the number of cells of each group.
     """
     kind = np.min_scalar_type(math.prod(cells))
     for of_part in zip(*words, strict=True):

@@ -24,8 +24,8 @@ Result = TypeVar("Result")
 
 
 class BinnedCounts(Counts):
-    """Counts of rows on the bins of a transformation, together with the counts of the same rows on atomic cells, the finest
-    cells.
+    """Counts of rows on the bins of a transformation (a binning of each column), together with the counts of the same rows on
+    atomic cells, the finest cells.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ def cached(table: Counts, key: Hashable, make: Callable[[], Result]) -> Result:
 
 
 def atoms_of(table: Counts, transformation: Transformation) -> Counts:
-    """Return the counts on atomic cells of a table that has the bins of a transformation.
+    """Return the counts on atomic cells (the finest cells) of a table that has the bins of a transformation.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def atoms_of(table: Counts, transformation: Transformation) -> Counts:
 def stacked(
     rows: MemberRows, table: Counts, number: np.ndarray, layout: Layout, bins: Callable[[str, Seat], np.ndarray]
 ) -> Counts:
-    """Count the rows of members (see `MemberRows`) that all roots of a wide table make.
+    """Count the rows that all roots (such as households) make in a table of members, such as a row for each person.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def stacked(
 
 
 def on_bins(rows: MemberRows, table: Counts, numbers: Mapping[str, Sequence[float | None]]) -> Counts:
-    """Count the rows of members that the roots of a wide table make. The table has released bins.
+    """Count the rows that the roots of a wide table make in a table of members. All columns have their released bins.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ def on_bins(rows: MemberRows, table: Counts, numbers: Mapping[str, Sequence[floa
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOnBins:
-    """Counts the rows of members (see `MemberRows`) that the roots of wide tables make. The wide tables have the bins of one
-    transformation.
+    """Counts the rows that the roots (such as households) of wide tables make in a table of members (such as persons). The wide
+    tables have the bins of one transformation.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class RowsOnBins:
 
     @cached_property
     def transformation(self) -> Transformation:
-        """Return the transformation of the table of members (see `rows_transformation`)."""
+        """Return the binning of each column in the table of members, as a transformation (see `rows_transformation`)."""
         return rows_transformation(self.rows, self.wide)
 
     @cached_property
@@ -146,8 +146,8 @@ class RowsOnBins:
         return on_bins(self.rows, table, self._numbers)
 
     def with_own_values(self, table: Counts) -> Counts:
-        """Count the rows of members of a table that also has atomic cells. If there are columns in `own`, the result also has
-        atomic cells.
+        """Count the rows of members so that the exact values in the columns `own` are kept: the result also has atomic cells,
+        the finest cells. Without columns in `own`, only bins are counted.
         """
         if not self.own:
             return self.on_bins(table)

@@ -80,8 +80,8 @@ class MemberRows:
         return [part for name in self.names for part in parts_of(name) if self._column(part, self.seats[0]) is None]
 
     def columns(self, name: str, seat: Seat) -> list[str]:
-        """Return the columns of the wide record from which a column of a row is computed: two for a difference, otherwise
-        one.
+        """Return the columns of the wide record, such as `age_2`, from which a column of a member's row is computed: two for a
+        difference, otherwise one.
         """
         return [column for part in parts_of(name) if (column := self._column(part, seat)) is not None]
 
@@ -145,7 +145,8 @@ def labelled_gaps(values: Sequence[float]) -> tuple[tuple[str, ...], tuple[float
 
 
 def rows_transformation(rows: MemberRows, wide: Transformation) -> Transformation:
-    """Return the bins of the table of members, as a transformation, given the transformation of the wide record.
+    """Return the bins of each column in the table of members, as a transformation, given the transformation of the wide record,
+    which has columns for every member of a root.
 
     Each column has the same bins and atomic bins as the column of the wide record that is used for a root's first row. The
     difference of two columns has a bin for each possible difference.

@@ -45,8 +45,9 @@ MEND = (
 
 
 def forbidden_kinds(column: Column) -> Iterator[int]:
-    """Yield the kinds of values without a bin (MISSING, OUTSIDE, WRONG) that are errors in a column. If WRONG is not among
-    them, a text that is not a number or date counts as a missing value. Other values without a bin exclude their rows.
+    """Yield the kinds of values that are errors in a column: missing values (MISSING), values outside the bounds or categories
+    (OUTSIDE), texts that are not a number or date (WRONG). If WRONG is not among them, such a text counts as a missing value.
+    Other values without a bin exclude their rows.
     """
     if column.missing == "error":
         yield MISSING
@@ -121,8 +122,8 @@ def dates_in(schema: Schema, source: str) -> DateFormat | None:
 
 
 def _but_for_names(column: Column) -> Column:
-    """Return a column without its name, description and alternatives. If two columns are equal in the rest, they assign every
-    text to the same bin.
+    """Return a column without its name, description and alternatives, so that two columns are equal if they assign every text
+    to the same bin in the same way.
     """
     return replace(column, name="", description="", alternatives={})
 

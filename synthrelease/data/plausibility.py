@@ -114,7 +114,8 @@ class Plausibility:
     def from_rules(
         cls, rules: Sequence[Rule], columns: Sequence[Column], layout: Layout, *, apart: bool = False
     ) -> Plausibility:
-        """Convert rules to masks over atomic bins.
+        """Convert rules to masks over atomic bins, the finest bins. A mask marks the implausible combinations of bins of some
+        columns.
 
         Parameters
         ----------
@@ -150,7 +151,9 @@ class Plausibility:
         return cls(layout=layout, masks=tuple(of_columns.values()), records=records)
 
     def merge(self, transformation: Transformation) -> Plausibility:
-        """Convert the masks to the bins of a transformation. A cell is forbidden if all atomic cells in it are forbidden."""
+        """Convert the masks to the coarser bins of a transformation. A cell is forbidden if all atomic (finest) cells in it are
+        forbidden.
+        """
         masks = []
         for mask in self.masks:
             allowed = ~mask.forbidden
@@ -184,8 +187,8 @@ class Plausibility:
         return table.keep(~self.forbidden(table.bins)) if self.masks or self.records else table
 
     def drawn_from(self) -> list[tuple[tuple[int, ...], AllowedCells | np.ndarray]]:
-        """Return the allowed combinations of bins, from which rows can be drawn: one item for each group of columns that rules
-        connect, and for each other column.
+        """Return the combinations of bins that the rules allow, so that plausible rows can be drawn from them: one item for
+        each group of columns that rules connect, and one for each other column.
 
         Each item contains the columns and an (n, n_columns) array-like of combinations. For linked tables, the combinations
         describe only existing members. Call `follow` to complete the rows that are made from these combinations.
@@ -205,8 +208,8 @@ class Plausibility:
         return drawn
 
     def follow(self, digits: list[np.ndarray]) -> None:
-        """Set, in place, all bins that are determined by other bins of the same row: the bins of slots without a member, and of
-        columns that list the indicators of the row.
+        """Set, in place, all bins that follow from other bins of the same row: the bins of places without a member (such as the
+        third member of a household of two), and of columns that list the indicators of the row.
         """
         if self.linked is not None:
             self.linked.empty(self.layout.columns, self.layout.sizes, digits)
@@ -297,7 +300,9 @@ def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[
 
 
 def _along(values: np.ndarray, axis: int, n_axes: int) -> np.ndarray:
-    """Reshape the values for the bins of one column, so that they broadcast along this column's axis of a mask."""
+    """Reshape an array with one value for each bin of a column, so that it broadcasts along one axis of an array with `n_axes`
+    axes.
+    """
     return values.reshape([-1 if other == axis else 1 for other in range(n_axes)])
 
 

@@ -62,7 +62,7 @@ class RuleError(Unexpected):
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """The values that a rule may compare with one column.
+    """The values with which a rule may compare one column, such as the numbers within its bounds.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class _Parser:
         return self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
 
     def _found(self) -> str:
-        """Describe the next token for a message."""
+        """Describe the next word or symbol of the rule for an error message, such as "the end of the condition"."""
         kind, text = self._peek()
         text = cut(text, 60)
         return "the end of the condition" if kind == "end" else f"the text {text!r}" if kind == "text" else repr(text)
@@ -278,7 +278,7 @@ class _Parser:
         return self._decides(Count(parts, operator, other, more), (0, len(parts)))
 
     def _sum(self) -> tuple[str, float]:
-        """Parse a column and the number, if any, that is added to it."""
+        """Parse a column and the number, if any, that is added to it or subtracted from it, as in "years_of_work + 14"."""
         name = self._take("a column name", "word")
         if name == "count" and self._peek() == ("symbol", "("):
             raise RuleError("count(...) must be on the left side of the comparison")
@@ -304,8 +304,8 @@ class _Parser:
         return self.columns[name].bounds or (0, 0)
 
     def _decides(self, part: Gap | Count, bounds: tuple[float, float]) -> Rule:
-        """Return a part of a rule unchanged. Raise RuleError if the part is true for all values of its columns, or false for
-        all.
+        """Check that a part of a rule can be both true and false, and return it unchanged. Raise RuleError if it is true for
+        all values of its columns, or false for all.
         """
         lowest, highest = (0.0, 0.0) if part.other is None else self._bounds(part.other)
         low, high = bounds[0] - highest - part.more, bounds[1] - lowest - part.more
@@ -352,8 +352,8 @@ class _Parser:
 
 
 def walk(rule: Rule, *, into_counts: bool = True) -> Iterator[Rule]:
-    """Yield a rule and, recursively, all its parts. The conditions inside `count` are included only if `into_counts` is
-    true.
+    """Yield a rule and, recursively, all its parts, such as the two comparisons that "and" connects. The conditions inside
+    `count` are included only if `into_counts` is true.
     """
     yield rule
     if not isinstance(rule, Comparison | Gap | Count) or (into_counts and isinstance(rule, Count)):
@@ -383,8 +383,8 @@ def columns_of(rule: Rule) -> set[str]:
 
 
 def has_many_numbers(bounds: tuple[float, float], *, whole_numbers: bool) -> bool:
-    """Return whether a column has too many possible numbers for an atomic bin for each number: it is real, or has more than
-    1,000 whole numbers. Rules then compare its bins instead of its numbers.
+    """Return whether a column has too many possible numbers to give each its own atomic bin, the finest bin: it is real, or has
+    more than 1,000 whole numbers. Rules then compare its bins instead of its numbers.
     """
     return not whole_numbers or bounds[1] - bounds[0] >= MOST_NUMBERS
 
@@ -434,8 +434,8 @@ _NOTHING: Range = (np.zeros(()), np.zeros(()))
 
 
 def truth_of(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Truth]) -> Truth:
-    """Evaluate a rule. Return two boolean arrays: where the rule is true, and where it is false. It is unknown where both are
-    False. The function `leaf` evaluates the comparisons and counts of which the rule consists.
+    """Evaluate a rule. Return two boolean arrays: where the rule is certainly true, and where it is certainly false. Where both
+    are False, it is unknown. The function `leaf` evaluates the single comparisons and counts of the rule.
     """
     if isinstance(rule, Not):
         true, false = truth_of(rule.part, leaf)
@@ -465,8 +465,8 @@ def of_atoms(part: Comparison, column: Column) -> Truth:
 
 
 def _met(rule: Comparison, column: Column) -> np.ndarray:
-    """Return an (n_present,) mask: True for the atomic bins in which a comparison is true. The bin for missing values is not
-    included.
+    """Return an (n_present,) mask of the atomic (finest) bins in which a comparison, such as "age >= 18", is true. The bin for
+    missing values is not included.
     """
     if isinstance(rule.value, str):
         same = np.zeros(column.atoms.present, dtype=bool)
@@ -489,8 +489,8 @@ def numbers_of(column: Column) -> Range:
 
 
 def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Truth:
-    """Evaluate `difference operator 0` for a difference that is only known to lie between `low` and `high`. Return two results:
-    whether the comparison is certainly true, and whether it is certainly false.
+    """Evaluate a comparison with 0, such as "difference >= 0", for a difference that is only known to lie between `low` and
+    `high`. Return two results: whether the comparison is certainly true, and whether it is certainly false.
 
     Both are False if the range is NaN.
     """
@@ -534,7 +534,7 @@ class RecordRule:
         )
 
     def merge(self, transformation: Transformation) -> RecordRule:
-        """Convert the rule to records on the bins of a transformation."""
+        """Return the same rule for records that have the coarser bins of a transformation."""
 
         def every(met: np.ndarray, column: int) -> np.ndarray:
             met_by_all = np.ones(transformation.layout.sizes[column], dtype=bool)
@@ -576,8 +576,8 @@ class RecordRule:
         return truth_of(self.rule, leaf)[0]
 
     def of_part(self, part: Comparison | Gap | Count, digits: Bins, counted: Range = _NOTHING) -> Truth:
-        """Evaluate a comparison or a count for records. Return two boolean (n,) arrays: where it is true, and where it is
-        false.
+        """Evaluate a comparison or a count for records. Return two boolean (n,) arrays: where it is certainly true, and where
+        it is certainly false.
 
         Parameters
         ----------

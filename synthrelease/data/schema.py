@@ -193,7 +193,9 @@ class Binning:
         return np.array([np.nan if number is None else number for number in self.numbers], dtype=float)
 
     def with_missing(self, label: str) -> Binning:
-        """Add a bin for missing values after the other bins. It contains one additional atomic bin."""
+        """Return the binning with one more bin, for missing values, after the other bins. It contains one additional atomic
+        (finest) bin.
+        """
         return replace(
             self,
             labels=(*self.labels, label),
@@ -213,8 +215,8 @@ class Binning:
         return len(pairs) == len({own_bin for own_bin, _ in pairs})
 
     def map_to(self, coarser: Binning) -> np.ndarray:
-        """Return, for each bin, the index of the coarser bin that contains it, as an (n_bins,) array. Raises ValueError if a
-        bin does not lie inside a single coarser bin.
+        """Return, for each bin (such as a year of age), the index of the coarser bin (such as an age group) that contains it,
+        as an (n_bins,) array. Raises ValueError if a bin does not lie inside a single coarser bin.
         """
         if not self.refines(coarser):
             raise ValueError(f"the binning {self.name!r} does not refine {coarser.name!r}")
@@ -348,7 +350,9 @@ class Schema:
 
     @cached_property
     def counted(self) -> tuple[CountedIndicators, ...]:
-        """Return how to compute, on atomic bins, all columns that list the indicators of a row."""
+        """Return, for each column that lists the indicators of a row (such as `smoker + diabetic`), how to compute its atomic
+        bins from the columns of the indicators.
+        """
         place_of, counting = {name: index for index, name in enumerate(self.names)}, list[CountedIndicators]()
         for column in self.columns:
             if column.counts is None:
@@ -385,7 +389,7 @@ class Transformation:
 
     @cached_property
     def maps(self) -> tuple[np.ndarray, ...]:
-        """Return, for each column, the (n_atoms,) bins to which its atomic bins belong."""
+        """Return, for each column, an (n_atoms,) array of the bins to which its atomic bins (the finest bins) belong."""
         return tuple(np.asarray(binning.of_atom, dtype=np.int64) for binning in self.binnings)
 
     @cached_property
@@ -418,7 +422,7 @@ STEPS = 2**12
 
 @dataclass(frozen=True, kw_only=True)
 class ValueGrid:
-    """A grid of multiples of a step between two bounds.
+    """The grid to which the values of a column are rounded: multiples of a step between two bounds.
 
     Attributes
     ----------
@@ -512,7 +516,7 @@ def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, mid
 
 @dataclass(frozen=True, kw_only=True)
 class OwnValue:
-    """Computes the exact value of a row in one column, clipped to limits, minus a centre.
+    """Computes the exact value of a row in one column (not the value of its bin), clipped to limits, minus a centre.
 
     If a row has no value, the centre is used, or the limit nearest to the centre. In a released table, the representative value
     of a row's bin replaces the exact value.
@@ -524,7 +528,9 @@ class OwnValue:
     centre: float
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
-        """Clip and centre (n,) exact or representative values. NaN in `numbers` means that a row has no value."""
+        """Clip (n,) exact or representative values to the limits, and subtract the centre. NaN in `numbers` means that a row
+        has no value.
+        """
         return np.clip(np.where(np.isfinite(numbers), numbers, self.centre), self.low, self.high) - self.centre
 
     @property
@@ -543,8 +549,8 @@ class OwnValue:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedColumn:
-    """A column of a released table with its released bins. The description, the sensitivity and the bounds of a criterion
-    depend only on public facts, such as these columns.
+    """A column of a released table as everyone can see it, with its released bins. The description, the sensitivity and the
+    bounds of a criterion depend only on such public facts.
 
     Attributes
     ----------

@@ -170,9 +170,9 @@ def disagreements(margins: Sequence[Margin], tolerance: float) -> list[Disagreem
 
 
 def _common(left: Margin, right: Margin, shared: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[list[str]]]:
-    """Make the totals of two margins comparable: sum them over all columns that the margins do not share, and to common groups
-    in each shared column (see `_finest_common`). Return both arrays of totals, and for each shared column the labels of the
-    groups.
+    """Make the totals of two margins (published tables of totals) comparable: sum them over all columns that the margins do not
+    share, and to common groups in each shared column (see `_finest_common`). Return both arrays of totals, and for each shared
+    column the labels of the groups.
     """
     tables = [added_up(margin.table, margin.columns, shared) for margin in (left, right)]
     labels = []
@@ -192,7 +192,7 @@ def _common(left: Margin, right: Margin, shared: Sequence[str]) -> tuple[np.ndar
 
 
 def _first_bins(into: Sequence[int]) -> list[int]:
-    """Return the first bin of each group, where `into` contains the group of each bin."""
+    """Return the first bin of each group of bins, where `into` contains the group of each bin."""
     return [into.index(group) for group in range(max(into) + 1)]
 
 
@@ -225,8 +225,8 @@ this.
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """Neighbouring groups of a column that were merged in a margin, because a cell had too few rows or could not reach its
-    total.
+    """Neighbouring groups of a column (such as two age groups) that were merged in a margin, because a cell had too few rows or
+    could not reach its total.
 
     `margin` is the position of the margin in the calibration, and `labels` are the labels of the groups.
     """
@@ -335,8 +335,9 @@ def _rake(
     tolerance: float,
     limits: tuple[float, float],
 ) -> tuple[np.ndarray, int]:
-    """Rake the weights of kinds of rows: rows of a kind are in the same cell of every margin and have the same starting weight.
-    Return the (n_kinds,) weights and the number of cycles. The rows of a cell whose total is 0 have weight 0.
+    """Adjust weights in cycles until the weighted counts meet the totals of all margins (raking). Rows of a kind have one
+    weight: they are in the same cell of every margin and have the same starting weight. Return the (n_kinds,) weights, 0 in
+    cells whose total is 0, and the number of cycles.
 
     Parameters
     ----------
@@ -389,8 +390,8 @@ def _deviations(rows: np.ndarray, weights: np.ndarray, cells: Sequence[np.ndarra
 def _with_enough_rows(
     margin: Margin, bins: dict[str, np.ndarray], counts: np.ndarray, calibration: Calibration, limits: tuple[float, float]
 ) -> Margin:
-    """Merge neighbouring groups of a margin until every cell has enough rows and can reach its total within the limits. Return
-    the new margin.
+    """Merge neighbouring groups of a margin, such as two age groups, until every cell has enough rows and can reach its total
+    with weights within the limits. Return the new margin.
 
     Each step takes the first cell that fails, and the first column of `collapse` that has more than one group left. It merges
     the cell's group of this column with the neighbouring group that has fewer rows. Whole groups are merged, so the cells
@@ -444,7 +445,9 @@ def _why(margin: Margin, cell: int, rows: np.ndarray, totals: np.ndarray, limits
 
 
 def _joined_labels(stated: Margin, fitted: Margin, axis: int) -> list[tuple[str, ...]]:
-    """Return, in order, the labels of the groups of a column that were merged: one tuple for each merged group."""
+    """Return, in order, the labels of the groups of a column that were merged: a tuple such as ("65-74", "75+") for each merged
+    group.
+    """
     members: dict[int, list[str]] = {}
     for group, label in enumerate(stated.labels[axis]):
         members.setdefault(fitted.into[axis][stated.into[axis].index(group)], []).append(label)
