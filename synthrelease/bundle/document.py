@@ -215,8 +215,8 @@ def release_document(
 
 
 def with_flavour(document: ReleaseDocument) -> ReleaseDocument:
-    """Add the description of the guarantee by its components to the document. It follows from the guarantee, the domain and the
-    options.
+    """Add to release.json the description of the guarantee by five components, such as its domain and unit. It follows from
+    the guarantee, the domain and the options.
     """
     return document.model_copy(
         update={"flavour": FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))}

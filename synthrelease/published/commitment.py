@@ -98,7 +98,7 @@ class CommittedYearsPart(PlanOfYearsPart):
 
 
 class CommitmentPart(Part):
-    """The content of a commitment.
+    """The content of a commitment: all facts that are fixed, and can be shown to be fixed, before a release is made.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class CommitmentPart(Part):
 
     @property
     def digest(self) -> str:
-        """The SHA-256 checksum of the file."""
+        """The SHA-256 checksum of the commitment's file, which is published before the run."""
         return sha256(self.dumped())
 
 

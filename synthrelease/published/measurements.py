@@ -259,7 +259,7 @@ class MeasurementsPart(Part):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublishedMeasurement:
-    """One measured table, converted to the released bins.
+    """One noisy table from measurements.json, expressed in the bins of the released columns.
 
     Attributes
     ----------
@@ -287,7 +287,7 @@ class PublishedMeasurement:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublishedSum:
-    """One measured sum, converted to the released bins.
+    """One noisy sum from measurements.json, expressed in the bins of the released columns.
 
     Attributes
     ----------

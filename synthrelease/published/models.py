@@ -108,7 +108,9 @@ class ModelAnswerPart(Part):
 
 
 class ModelsPart(Part):
-    """All questions that were measured directly. `level` is the confidence of each interval separately."""
+    """All questions that were answered by their own measurements of the private file: the noisy sums, their noise, and the
+    answers. `level` is the confidence of each interval separately.
+    """
 
     epsilon: ExactText
     steps: Annotated[int, Field(ge=1)]

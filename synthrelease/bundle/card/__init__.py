@@ -20,7 +20,7 @@ MOST_NAMED = 10
 
 @lru_cache(maxsize=8)
 def sentences(language: str) -> Mapping[str, str]:
-    """Return the sentences of synthrelease in a language, by their keys."""
+    """Return all fixed sentences of the card in a language. The keys are the same in every language."""
     path = Path(__file__).parent / "words" / f"{language}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 

@@ -195,7 +195,9 @@ def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
 
 
 def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> Sequence[str]:
-    """Return warnings for readers who compute standard errors, or an empty sequence if the projection repeated no row."""
+    """Return warnings for readers who compute standard errors from the released rows, because the projection changed or
+    repeated rows so that none is rare. The sequence is empty if no warning is needed.
+    """
     projection, least = published_projection(document.configuration.get("projection", {})), document.minimum_count
     if least == 1:
         return () if projection is None or projection.asked_count == 1 else paragraphs_of("replaced", document)
@@ -368,7 +370,9 @@ def generator_text(family: str) -> str:
 
 
 def projection_text(settings: Parameters) -> str:
-    """Return the sentences that describe a projection, or an empty string for an unknown projection."""
+    """Return the sentences that describe a projection (the last step of making a table, after which no row is too rare).
+    The string is empty for an unknown projection.
+    """
     projection = published_projection(settings)
     return "" if projection is None else projection.sentence
 

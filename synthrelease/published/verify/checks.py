@@ -235,7 +235,7 @@ def check_from_elsewhere(path: Path, folders: Sequence[Path], role: str) -> None
 
 @dataclass(frozen=True, kw_only=True)
 class Signature:
-    """The check of the signature, and the key that made it."""
+    """The result of checking the signature of the bundle, and the key that signed it."""
 
     check: Check
     signed_by: str | None

@@ -262,7 +262,9 @@ def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownF
 
 
 def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -> Iterator[str]:
-    """Yield the statements that do not follow from the multi-year plan and the named releases."""
+    """Yield a sentence for each statement about the series of releases that contradicts its multi-year plan, such as a
+    release that costs more than the plan allows.
+    """
     horizon, guarantee = plan.horizon, document.guarantee
     if plan.year not in horizon.years:
         yield f"{plan.year} is not a year of the plan ({horizon.years[0]} to {horizon.years[-1]})"
@@ -311,7 +313,9 @@ def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: Release
 
 
 def of_scout(part: ScoutPart, document: ReleaseDocument) -> Check:
-    """Check the cap of a scout and its release by composing their charges again."""
+    """Check the cap on the total cost of a scout (noisy tables that were published before the release) and its release:
+    their charges together must not exceed it.
+    """
     alone = decimal_text(Fraction(part.alone_exact))
     summary = f"the scout costs epsilon = {alone}, together with the release {document.guarantee.epsilon}"
     return Check(name="scout", found=summary, problems=tuple(_scout_problems(part, document)))
