@@ -47,7 +47,7 @@ ESTIMATED_LEVEL = 0.95
 
 def estimates_part(document: ReleaseDocument, tables: bytes, not_a_sample: Sequence[NotSample] | None) -> EstimatesPart | None:
     """Compute the section "estimates" of release.json from the published noisy tables. Return None if the number of
-    measurements before the release had no limit, because the noise is then not known well enough for estimates.
+    measurements before the release had no limit, because no intervals can be computed in this case.
 
     Parameters
     ----------

@@ -565,7 +565,8 @@ def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
 
 def right_guess_text(document: ReleaseDocument) -> str:
     """Explain how likely it is that somebody guesses correctly which of two neighbouring files was used. If a key
-    identifies the persons, files that differ in all rows of one person are covered, too.
+    identifies the persons, such files differ in all rows of one person; the sentences then also cover files that differ in
+    one row only.
     """
     whole = document.domain.persons is not None and document.guarantee.person.records > 1
     return said("guess", right_guess(document, whole_person=whole), right_guess(document) if whole else "")

@@ -286,7 +286,7 @@ def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -
 
 
 def _released_priors(document: ReleaseDocument) -> Iterator[str]:
-    """Yield the SHA-256 digests of the earlier releases whose tables the generator used as prior information."""
+    """Yield the SHA-256 digests of the earlier releases that the generator used as prior information."""
     prior = document.configuration.get("generator", {}).get(PRIOR)
     if isinstance(prior, dict) and isinstance(prior.get("release"), str):
         yield prior["release"].removeprefix(BY_DIGEST)
