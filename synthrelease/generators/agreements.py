@@ -37,8 +37,8 @@ _ROWS = 20_000  # Number of rows of the model from which covariances are estimat
 
 @dataclass(frozen=True, kw_only=True)
 class AgreeingPairs:
-    """A public list of pairs of two-bin columns. For each pair, a mechanism measures the number of rows in which both
-    columns have the same bin ("agreements"), instead of the table of the pair.
+    """A public list of pairs of two-bin columns. Instead of the table of a pair, a mechanism measures its "agreement": the
+    number of rows in which both columns have the same bin.
 
     Attributes
     ----------
@@ -117,8 +117,8 @@ class AgreeingPairs:
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyAgreements:
-    """Noisy counts of two-bin columns: for each column the rows in its second bin, and for each listed pair the rows in
-    which both columns have the same bin (agreements).
+    """Noisy counts of two-bin columns: for each column the number of rows in its second bin, and for each listed pair its
+    "agreement", the number of rows in which both columns have the same bin.
 
     Attributes
     ----------

@@ -249,7 +249,7 @@ def in_rows(value: float | None) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TableNoise:
-    """What is known about the noise of a measured table before it is measured, and about the prior that its fit uses.
+    """The noise of each count of a measured table, and the weight of the prior with which the model fits the table.
 
     Attributes
     ----------

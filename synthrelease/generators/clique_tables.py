@@ -82,9 +82,9 @@ class _Message:
 def pair_shares(
     tree: JunctionTree, shares: Sequence[np.ndarray], limit: float = math.inf
 ) -> tuple[dict[Columns, np.ndarray], np.ndarray]:
-    """Return the model's shares of the cells of every table of two columns, by its columns in increasing order. Also return
-    a (columns, columns) array: how many cells the largest additional clique would have if the pair were added to the model
-    (1 if some clique already contains the pair).
+    """Return the model's shares of the cells of every table of two columns. Also return how many cells the largest new
+    clique would have if the pair were added to the model, as a (columns, columns) array (1 if a clique already contains the
+    pair). The key of a table is its two columns in increasing order.
 
     Pairs whose largest set has more cells than the limit may be missing in the first result; their number of cells is then
     infinite. A set combines a column of at least two bins with two successive separators, so columns are not passed on if two

@@ -157,8 +157,8 @@ def tails(h: np.ndarray, m: int, rows: int, distance: int) -> np.ndarray:
 
 
 def _upper_tail(x: np.ndarray, g: np.ndarray, m: int, rows: int) -> np.ndarray:
-    """Return, for each pair of x and g, the probability that a sample of m of the rows contains at least x of the g rows
-    that satisfy a condition. Terms are added until the remainder is negligible.
+    """Return the probability that a sample of m rows contains at least x of the g rows that satisfy a condition, for each
+    pair of x and g. Terms are added until the remainder is negligible.
     """
     x = np.maximum(x, np.maximum(0, m - (rows - g))).astype(float)
     possible = x <= np.minimum(g, m)

@@ -824,9 +824,9 @@ class _Dual:
         return parameters
 
     def _take_curvature(self, parameters: np.ndarray) -> np.ndarray:
-        """Choose a better scale for the parameters of agreements, from the curvature at these parameters (`root`), and
-        return all parameters in scaled form. If the curvature is not numerically positive definite, `root` is None, and
-        these parameters are scaled like the others.
+        """Choose a better scale (`root`) for the parameters of agreements, from the curvature of the function, and return
+        all parameters in scaled form. If the curvature is not numerically positive definite, `root` is None, and these
+        parameters are scaled like the others.
         """
         scaled, start = parameters / self.scale, self.start_of_agreements
         if self.agreements:

@@ -59,8 +59,8 @@ def join(column: Column, binnings: Sequence[Binning]) -> Binning:
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigurationSpace:
-    """All configurations that a release may try: every combination of binnings of the columns, a generator with its
-    settings, and a projection.
+    """All configurations that a release may try. Each combines a binning of every column, a generator with its settings,
+    and a projection.
 
     Draws are uniform, independent and with replacement, from a distribution that is fixed beforehand. With other schemes, such
     as taking turns or avoiding rejected configurations, the selection theorem would not hold (theory 2.3, what rounds may use).
