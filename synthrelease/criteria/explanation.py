@@ -109,8 +109,8 @@ class Explanation(Generic[Kind]):
         return False
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion checks the association of these two columns. It does if it names both columns, or if
-        every table without their association fails it.
+        """Return whether the criterion would notice that the association of two columns is lost. It would if it names both
+        columns, or if every table without their association fails it.
         """
         return False
 

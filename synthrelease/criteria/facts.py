@@ -319,7 +319,7 @@ ANSWERED = "none: an upper bound that follows from the published measurements"
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """The publishable result of one criterion for one candidate.
+    """The publishable result of one criterion for one candidate (a synthetic table).
 
     `sensitivity` and `noise_sd` are in the unit of `value`. Both fields are None if no noise is added. A value of NaN does not
     pass.

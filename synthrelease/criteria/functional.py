@@ -247,8 +247,8 @@ def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:
 
 
 def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
-    """Return, for each mean moment, how much an error in this moment changes the slopes, to first order and in units of the
-    target.
+    """Return how much an error in each mean moment, such as the mean product of two features, changes the slopes, to first
+    order and in units of the target.
 
     The slopes move by A^-1 (delta v - delta A a), with A near the identity and |a| about `uncertainty`. So product moments have
     the importance `uncertainty`, and off-diagonal product moments have twice this importance.

@@ -103,7 +103,8 @@ def fitted_before(
 def scores_of(
     criteria: Iterable[Criterion], private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted
 ) -> tuple[Score, ...]:
-    """Score a candidate by every criterion, in order. A later criterion can use the new fit of an earlier criterion.
+    """Score a candidate by every criterion, in order. A later criterion can use the regression that an earlier criterion has
+    refitted.
 
     Privacy
     -------

@@ -325,7 +325,7 @@ class SeriesTable(SpecTable):
         return frozenset(() if self.years is None else set(type(self).model_fields) - {"earlier", "corrects", "reason"})
 
     def horizon(self, records: int) -> Horizon:
-        """Return the multi-year plan. `records` is the maximum number of records that a person has in the file of one
+        """Return the plan for several years. `records` is the maximum number of records that a person has in the file of one
         year."""
         count = self.years or 1
         in_all = min(self.records or records * count, records * count)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Geography:
-    """The levels of nested areas in a release.
+    """The levels of nested areas in a release, such as regions and municipalities.
 
     Attributes
     ----------

@@ -155,7 +155,9 @@ def design_in_words(table: DesignTable) -> str:
 
 
 def scout_in_words(table: ScoutTable) -> str:
-    """Return sentences about the cost of the scout, for the command `plan`."""
+    """Return sentences about the cost of the scout, an earlier release of noisy tables of single columns, for the command
+    `plan`.
+    """
     delta = f"delta = {float(table.delta):g}"
     return (
         f"Scout: the noisy tables of single columns ({table.document[:16]}) alone cost epsilon = "

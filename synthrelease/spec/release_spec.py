@@ -325,7 +325,9 @@ class ReleaseSpec:
 
     @property
     def generation_charge(self) -> Charge:
-        """Return the charge of one fit of the generator. With shared measurements, return their charge, which is made once."""
+        """Return the privacy charge of one fit of the generator. If all rounds share its noisy tables, return the charge for
+        measuring these tables, which is made once.
+        """
         families = ", ".join(sorted({generator.family for generator in self.space.generators}))
         because = f"measured once for all rounds ({families})" if self.shared_measurements else ""
         because = because or f"one fit of the drawn generator ({families})"

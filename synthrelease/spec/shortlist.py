@@ -298,7 +298,8 @@ def known_chances(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
 
 
 def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
-    """Return the plan that the rehearsal proposed if it costs less than the plan of this specification, otherwise None.
+    """Return the plan that the rehearsal proposed, if it costs less than the plan of this specification. Otherwise return
+    None.
 
     Raises SpecError if the file cannot be read.
     """
@@ -357,7 +358,7 @@ def _with_defaults(table: Mapping[str, Any], models: Mapping[str, type[BaseModel
 
 
 def _key(item: Mapping[str, Any]) -> str:
-    """Return a text that identifies the settings. It is the same for 20, 20.0 and the decimal 20."""
+    """Return a text that identifies settings. It is the same whether a number is written as 20, 20.0 or the decimal 20."""
     plain = {name: float(value) if isinstance(value, int | float | Decimal) else str(value) for name, value in item.items()}
     return json.dumps(plain, sort_keys=True)
 

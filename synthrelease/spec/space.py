@@ -277,8 +277,8 @@ MAX_CONFIGURATIONS = 100_000
 
 
 def build_space(release: ReleaseFile, schema: Schema, synthetic: Plausibility, problems: Problems) -> ConfigurationSpace:
-    """Return the space of configurations. The function adds a problem for each mistake. If there are mistakes, the space is
-    incomplete.
+    """Return the space of configurations (combinations of bins, a generator and a projection) from which rounds draw. The
+    function adds a problem for each mistake. If there are mistakes, the space is incomplete.
 
     Parameters
     ----------
@@ -310,8 +310,8 @@ def build_space(release: ReleaseFile, schema: Schema, synthetic: Plausibility, p
 def _check_generators(
     release: ReleaseFile, space: ConfigurationSpace, named: list[tuple[str, Generator]], rules: Plausibility, problems: Problems
 ) -> None:
-    """Check whether the generators are compatible with the budget and the columns, and whether their measurements can be shared
-    or published."""
+    """Check whether the generators are compatible with the budget and the columns, and whether their noisy tables can be
+    shared by all rounds or published."""
     selection = release.selection
     shared = selection.measurements == "shared"
     first = named[0][1]
