@@ -49,9 +49,7 @@ class QueryAnswers(Budgeted):
         self._exact, self._kind = exact_answers(counts, pool), kind
 
     def worst(self, expected: np.ndarray, part: Fraction) -> int:
-        """Privately choose the index of a query whose count is far from its expected count, at the cost of `part` of the
-        budget.
-        """
+        """Privately choose the index of a query whose expected count is far off, at the cost of `part` of the budget."""
         self._take(part)
         errors = opaque(lambda: np.abs(self._exact - expected).tolist())
         return opaque(lambda: self._kind.chosen(errors, sensitivity=1, part=part, entropy=self._entropy))
