@@ -284,7 +284,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
 
 
 def charge_tree(title: str, total: Charge) -> Tree:
-    """Return a tree that shows the cost of each charge of a plan, and the reason for it."""
+    """Return a tree that shows all costs of a plan: each charge (one part of the cost) with its reason."""
     from rich.text import Text
     from rich.tree import Tree
 
@@ -382,7 +382,7 @@ def rounds_in_words(law: StoppingLaw | None) -> str:
 
 
 def _stated(charge: Charge) -> str:
-    """Return a tree that shows all costs of a plan: each charge (one part of the cost) with its reason."""
+    """Format the cost of a charge: epsilon and delta (if it is above 0), or the Renyi curve as a function of its order a."""
     if charge.renyi is not None:
         return f"Renyi {charge.renyi.text()}"
     return decimal_text(charge.epsilon) + (f", delta {float(charge.delta):.3g}" if charge.delta else "")

@@ -240,7 +240,7 @@ class DeclaredTable:
 
 
 def _check_declared(declared: DeclaredTable, schema: Schema, needed: list[str]) -> bool | None:
-    """Check the names and the types of the columns of a table. Return whether the table has a row, or None if this is not
+    """Check that a table has the needed columns with suitable types. Return whether it has a row, or None if this is not
     known.
     """
     check_header(declared.names, needed)
@@ -280,7 +280,8 @@ def _of_uri(source: Source, policy: InputTable) -> DeclaredTable:
 
 
 def _declared(file: Path, start: bytes, policy: InputTable, table: str | None) -> DeclaredTable | None:
-    """Check that a table has the needed columns with suitable types. Return whether it has a row, or None if this is not known.
+    """Return what a file declares about its table, such as the types of its columns, or None for CSV, because CSV files
+    declare nothing.
 
     Raises
     ------

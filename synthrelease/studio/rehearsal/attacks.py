@@ -70,7 +70,7 @@ class Twins:
         return Twins(tables=(tables[0], tables[1]), rows=(rows[0], rows[1]))
 
     def count(self, columns: tuple[int, ...], cell: tuple[int, ...], apart: Sequence[tuple[int, int]]) -> int:
-        """Return the number of rows of the first table in one cell of the table of some columns.
+        """Count the rows of the first table in one cell of the table of some of the columns.
 
         Parameters
         ----------

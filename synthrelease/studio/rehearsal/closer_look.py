@@ -107,8 +107,8 @@ Part = tuple[Condition, tuple[Condition, ...]]
 
 
 def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[Part]]:
-    """Return the kind of a question ("rows", "share" or "mean"), the column of a mean (otherwise an empty string), and the
-    parts of the query.
+    """Return the kind of a question ("rows", "share" or "mean"), the column whose mean is asked (or an empty string), and
+    the conditions that define the rows, in one part or, for a difference, two.
 
     A question about a difference has two parts: the answer for the second part is subtracted.
 
@@ -133,8 +133,8 @@ def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[
 
 
 def _answer(kind: str, column: str, part: Part, columns: BinnedColumns, table: Counts, n_rows: int) -> float | None:
-    """Return the kind of a question ("rows", "share" or "mean"), the column whose mean is asked (or an empty string), and
-    the conditions that define the rows, in one part or, for a difference, two.
+    """Answer one part of a question from one table, or return None if no row of the table meets the conditions. Numbers of
+    rows are scaled to a table of `n_rows` rows.
     """
     met, among = part
     names = met.columns.union(*(condition.columns for condition in among), {column} if column else ())
@@ -155,8 +155,7 @@ def _answer(kind: str, column: str, part: Part, columns: BinnedColumns, table: C
 
 
 class PublicJudge:
-    """Answer one part of a question from one table, or return None if no row of the table meets the conditions. Numbers of
-    rows are scaled to a table of `n_rows` rows.
+    """Computes criterion values of synthetic tables in comparison with one public original, in the bins of one configuration.
 
     Parameters
     ----------
@@ -650,7 +649,7 @@ def _sample(trials: Trials, configuration: Configuration, entropy: SystemEntropy
 
 
 def _projected(configuration: Configuration, sample: Counts, random: np.random.Generator) -> Counts | None:
-    """Apply the projection of a configuration to drawn rows, such as the removal of rare rows. Return None if it rejects
+    """Apply the projection of a configuration (such as the removal of rare rows) to drawn rows. Return None if it rejects
     them.
     """
     try:

@@ -322,7 +322,9 @@ MAX_COLUMNS = 40
 
 
 def _rows(value: Any) -> Any:
-    """Return valid rows. Raises Unexpected with one message for all other values."""
+    """Return the list of rows of a table in a facts file, if it has the right form. Raises Unexpected with one message for
+    all other values.
+    """
     if isinstance(value, list) and all(isinstance(row, list) and all(_is_entry(entry) for entry in row) for row in value):
         return value
     raise UnexpectedValue("a list of rows such as [['18-19', 12.5], ['20-24', 40.1]]")
@@ -422,9 +424,7 @@ class ShareTable(FactTable):
 
 
 class MeanTable(FactTable):
-    """Return the list of rows of a table in the file, if it has the right form. Raises Unexpected with one message for all
-    other values.
-    """
+    """[means.NAME]: mean and standard deviation of a column of numbers, for all rows or given other columns."""
 
 
 class FactsFile(SpecTable):
