@@ -39,7 +39,8 @@ _CANCELLED = 1e-11  # Relative size below which a variance is treated as roundin
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ratio:
-    """The ratio of two noisy sums over rows.
+    """The ratio of two noisy sums over rows, such as a share (rows that meet a condition, divided by all rows), with its
+    error.
 
     Attributes
     ----------
@@ -181,7 +182,8 @@ def _along(covariance: np.ndarray, ratio: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """The properties of the sample design that are needed to answer a question.
+    """The properties of the survey design that determine the interval of an answer for a population, such as the design
+    effect.
 
     Attributes
     ----------
@@ -215,7 +217,7 @@ class Sampling:
 
     @classmethod
     def of_columns(cls, names: set[str], release: PublishedRelease, *, weighted: bool = False) -> Sampling:
-        """Return the stated sample design, as it applies to a question about these columns."""
+        """Collect what the release states about its survey design, as far as it concerns a question about these columns."""
         made_up_for = ("design weights", "calibration to totals") if weighted else ()
         reasons, effect = [reason for reason in release.not_a_sample if reason not in made_up_for], 1.0
         design = release.design
@@ -229,8 +231,8 @@ class Sampling:
 
     @property
     def factor(self) -> float:
-        """Return the variance due to the drawing of rows, divided by the variance for a simple random sample from a large
-        population.
+        """Return how much larger the sampling variance is than that of a simple random sample from an infinite population:
+        the design effect, times the share of the population that was not drawn.
         """
         return self.effect * self.not_drawn
 
@@ -269,7 +271,7 @@ class Counted:
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns of the cells."""
+        """The names of the columns whose bins define the cells."""
         return [column.name for column in self.columns]
 
     @property
@@ -398,7 +400,8 @@ _TIE = 1e-12  # Tolerance for rounding when a share is compared with the probabi
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Average:
-    """A share or mean over some rows. Each row contributes a number that depends on its cell.
+    """A share or mean over some rows, computed from noisy counts. In a mean, each row counts with a number that depends on
+    its cell (its combination of bins).
 
     Attributes
     ----------
@@ -450,8 +453,8 @@ def term_in(tables: PublishedTables, question: Question, label: str, averages: l
 
 
 def groups(tables: PublishedTables, question: Question) -> Iterator[tuple[str, list[Average]]]:
-    """Yield the label and the averages of each group of a question. The groups are the bins of `by`, or the two groups of a
-    comparison, or all rows together.
+    """Yield each group of rows that a question compares, with its share or mean. The groups are the bins of the column
+    `by`, the two groups of a comparison, or all rows together.
 
     For members, each average covers all members.
     """
@@ -478,7 +481,8 @@ def groups(tables: PublishedTables, question: Question) -> Iterator[tuple[str, l
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Figure:
-    """The numbers that the rows of each cell contribute to an average.
+    """The numbers that are averaged: for each cell (combination of bins), the number with which its rows count in a share
+    or mean.
 
     Attributes
     ----------
@@ -617,8 +621,8 @@ def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effec
 
 
 def shares_of_bins(tables: PublishedTables, name: str) -> Iterator[Average]:
-    """Yield the share of all rows that each bin of a column contains. The result is the same as from `groups`, but the time for
-    each bin is constant.
+    """Yield, for each bin of a column, its share of all rows. The results are the same as from `groups`, but they are
+    computed faster for columns with many bins.
 
     Cells with equal noise are processed together. The total number n of rows has no noise.
     """
@@ -776,8 +780,8 @@ def rows_of(tables: PublishedTables, share: Average, level: float) -> Term:
 
 
 def counted_rows(tables: PublishedTables, share: Average, level: float) -> tuple[int | None, int, int]:
-    """Estimate how many rows (or members) of the file a share counts, among those that the rules keep. Return this number with
-    its interval (theory 13.10, numbers of the file, (b)).
+    """Estimate how many rows of the file belong to a share, such as the number of women. Only rows that the rules keep are
+    counted. Return the number with its interval (theory 13.10, numbers of the file, (b)).
 
     Y is the noisy count among n rows, which were drawn from K rows. K is not known exactly: K = T - Z, where T is the noisy
     number of rows and Z is the noise in T. So the error of T Y / n is Z Y / n, plus K / n times the error of Y. The error of Y
@@ -829,7 +833,8 @@ def _errors_of_a_count(tables: PublishedTables, share: Average) -> tuple[float, 
 
 
 def _mean(column: PublishedColumn, label: str, averages: list[Average], level: float) -> Term:
-    """Return the mean of the representative values of bins, with the interval for the mean of the exact values.
+    """Return the mean of a column as computed from representative values of bins. Its interval is for the mean of the exact
+    values, which may lie anywhere in their bins.
 
     The mean of the exact values lies between two means: the mean of the lowest values of the bins, and the mean of the highest
     values of the bins. So the interval for the exact mean consists of the lower end of the first interval and the upper end of
@@ -846,8 +851,8 @@ def _mean(column: PublishedColumn, label: str, averages: list[Average], level: f
 
 
 def _quantile(column: PublishedColumn, label: str, shares: list[Average], level: float, part: float) -> Term:
-    """Return the bin that contains a quantile, with the first and the last bin of the confidence interval (theory 13.11, values
-    in bins, (b)).
+    """Find the bin that contains a quantile, such as the median. Return it with the first and the last bin of the
+    confidence interval (theory 13.11, values in bins, (b)).
 
     Parameters
     ----------
@@ -887,7 +892,7 @@ def _ends(share: Average, level: float, part: float) -> Ends:
 
 
 def term_of(name: str, group: str, unit: str, average: Average, ends: Ends) -> Term:
-    """Return a share, mean or slope as a term that includes its standard errors and its confidence intervals."""
+    """Put a share, mean or slope into the form of an answer, with its standard errors and confidence intervals."""
     return Term(
         name=name,
         group=group,

@@ -46,8 +46,8 @@ EMPTY = "the group may have no row in the file"
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """An answer in the released table, with bounds on the same answer in the file. If there are no bounds, `note` gives the
-    reason.
+    """An answer in the released table, with a lower and an upper bound on the same answer in the file. If the bounds are
+    trivial, `note` gives the reason.
     """
 
     answer: float
@@ -56,7 +56,7 @@ class Range:
     note: str = ""
 
     def minus(self, other: Range) -> Range:
-        """Return the range of this answer minus another answer. The errors of the two answers add up."""
+        """Subtract another answer from this answer. The bounds of the difference allow for the errors of both answers."""
         low, high = self.low - other.high, self.high - other.low
         return Range(answer=self.answer - other.answer, low=low, high=high, note=self.note or other.note)
 
@@ -81,7 +81,7 @@ def count_range(facts: Facts, figure: np.ndarray, undrawn: int = 0) -> Range:
 def ratio_range(
     facts: Facts, figure: np.ndarray, size: np.ndarray, undrawn: int = 0, ends: Sequence[np.ndarray] | None = None
 ) -> Range:
-    """Return a share or mean over the released rows of a group, with bounds on the same share or mean in the file.
+    """Compute a share or mean over a group of released rows, and bound the same share or mean in the file.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
 
 
 def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
-    """Return the largest possible weighted mean of values, if each weight may have any value in its range.
+    """Return the largest possible weighted mean of these values. Each weight may have any value in its range.
 
     The maximum is reached if the largest values get the largest weights in their ranges, and all other values get the smallest
     weights.
@@ -178,7 +178,7 @@ def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """An answer in the released table, with bounds on the same answer in the file.
+    """The result of the command `bound`: an answer in the released table, with bounds on the same answer in the file.
 
     Attributes
     ----------
@@ -282,7 +282,7 @@ def value(bound: Bound, number: float) -> str:
 
 
 def limit_in_words(limit: Limit, n_rows: int) -> str:
-    """Return a sentence that states the limit on the true error of a criterion."""
+    """Return a sentence that states how large the exact value of a criterion can be, given its released noisy value."""
     score = limit.score
     if math.isinf(limit.limit):
         return (
@@ -426,8 +426,8 @@ def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot:
 
 
 class _OfMembers:
-    """A share or mean over all members: the weighted mean of the answers for the first members, the second members,
-    and so on.
+    """A query for a share or mean over all members, such as the persons of households. It is the weighted mean of the
+    answers for the first members, the second members, and so on.
     """
 
     def __init__(self, knowledge: Knowledge, question: Question, number: int | None):
@@ -465,9 +465,7 @@ class _OfMembers:
 
 
 class _Contrast:
-    """The difference between two shares or means over different rows. Each of the two answers has a range, and the errors of
-    the two answers add up.
-    """
+    """A query for the difference between two shares or means over different rows. The errors of the two answers add up."""
 
     def __init__(self, first: _Measure | _OfMembers, second: _Measure | _OfMembers):
         self.first, self.second, self.kind, self.unit = first, second, first.kind, first.unit
@@ -484,8 +482,8 @@ class _Contrast:
 
 
 class _Measure:
-    """One count, share or mean, or the difference of two such answers. If `slot` is given, the answer covers only the members
-    at this position (0 for the first).
+    """A query for one count, share or mean, or for the difference of two of them. If `slot` is given, only the members at
+    this position are counted (0 for the first persons of households).
     """
 
     def __init__(

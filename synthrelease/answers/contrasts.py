@@ -43,7 +43,8 @@ def of_shares(first: Average, second: Average, level: float) -> list[Term]:
 
 
 def of_means(unit: str, first: list[Average], second: list[Average], values_told: bool, level: float) -> Term:
-    """Return the difference of two means, computed once from representative values and once from exact values.
+    """Compute the difference of the means of two groups, once with representative values of bins and once for the exact
+    values.
 
     Parameters
     ----------
@@ -166,8 +167,8 @@ def _together(first: float, second: float, correlation: float) -> float:
 
 
 def _correlation(first: Ratio, second: Ratio) -> float:
-    """Return, to first order, the correlation between two quotients that is due to their common noise. The two groups have no
-    rows in common.
+    """Return, to first order, the correlation between the errors of two shares or means. It comes from noise that both
+    contain and, for members of the same root (such as one household), from the random drawing of roots.
 
     But members of the two groups may have the same root, such as one household. If this root is drawn, the quotients of both
     groups change. In the worst case, the two changes have opposite signs.
@@ -191,7 +192,7 @@ def _covariance(first: Ratio, second: Ratio) -> float:
 
 
 def _drawing(ratio: Ratio) -> float:
-    """Return the part of a quotient's variance that comes from the random drawing of rows."""
+    """Return the part of the variance of a share or mean that comes from the random drawing of rows."""
     along = np.array([1.0, -ratio.quotient]) / ratio.denominator
     return max(0.0, float(along @ ratio.sampling @ along))
 

@@ -226,8 +226,8 @@ def _design(release: PublishedRelease, question: Question, survey: Sampling) -> 
 
 
 def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -> int:
-    """Return the number of intervals for the file in an answer. A share has a second interval for its number of rows, and a
-    mean of binned values has two intervals.
+    """Count the intervals for the file that an answer contains. For example, each share has a second interval for its
+    number of rows, and each mean of a column with bins has two intervals.
     """
     if question.kind == "slope":
         return len(question.on)
@@ -250,7 +250,9 @@ _Side = tuple[PublishedTables, Question, str, list[Average]]
 
 
 def _against(first: _Side, second: _Side, level: float) -> list[Term]:
-    """Return the difference (and, for shares, the ratios) between two groups. The groups may come from different releases."""
+    """Compare two groups, which may come from different releases: return the difference of their means or medians, or the
+    difference and two ratios of their shares.
+    """
     tables, question, _, averages = first
     others = second[-1]
     if not question.column:
@@ -263,7 +265,9 @@ def _against(first: _Side, second: _Side, level: float) -> list[Term]:
 
 
 def _slopes(tables: PublishedTables, question: Question, level: float) -> tuple[list[Term], bool]:
-    """Return the slope of each column, and whether the computed errors allow the residual variance to differ between rows."""
+    """Compute the slopes of a regression, one for each explanatory column. Also return whether their errors allow the
+    variance around the line to differ between rows.
+    """
     from synthrelease.answers.slopes import slopes
 
     regression, published = slopes(tables, question), tables.release
@@ -311,7 +315,7 @@ def _of_bins(release: PublishedRelease, question: Question) -> str:
 
 
 def _unit(release: PublishedRelease, target: str, column: str, name: str) -> str:
-    """Return the unit of a slope: the target's unit per unit of the column.
+    """Return the unit of a slope, such as "kg per unit of height (cm)": the unit of the target per unit of the column.
 
     Parameters
     ----------
@@ -333,8 +337,8 @@ _COVERED = ("share ", "mean ")
 
 @dataclass(frozen=True, kw_only=True)
 class StatedChange:
-    """The later number minus the earlier number, with a confidence interval. The interval has the same confidence as the
-    intervals of the two numbers.
+    """The change of a published estimate from an earlier to a later release, with a confidence interval. The interval has
+    the same confidence as the intervals of the two estimates.
 
     Attributes
     ----------
@@ -354,8 +358,8 @@ class StatedChange:
 
 
 def stated_change(earlier_part: IntendedEstimatePart, later_part: IntendedEstimatePart) -> StatedChange | None:
-    """Return the change between two stated estimates. The result is None if one of them has no interval, if the question is of
-    another kind, or if the units differ.
+    """Compute the change from an earlier to a later published estimate. Return None if one of them has no interval, or if
+    they answer different questions or have different units.
     """
     later, earlier = _interval(later_part), _interval(earlier_part)
     if later is None or earlier is None or (earlier_part.question, earlier_part.unit) != (later_part.question, later_part.unit):
@@ -368,8 +372,8 @@ def stated_change(earlier_part: IntendedEstimatePart, later_part: IntendedEstima
 
 
 def _interval(part: IntendedEstimatePart) -> Interval | None:
-    """Return the lower end, the estimate and the upper end of a stated estimate. The result is None if there is no estimate or
-    no interval.
+    """Return the lower end, the estimate and the upper end of a published estimate. Return None if there is no estimate or
+    no interval, or if no change can be computed for this kind of question.
     """
     low, high = (part.low, part.high) if part.binned_low is None else (part.binned_low, part.binned_high)
     if part.ratios or not part.question.startswith(_COVERED) or None in (part.estimate, low, high):
@@ -532,7 +536,9 @@ def _of_year(name: str, read: Callable[[], T]) -> T:
 
 
 def _same_noise(first: _Year, second: _Year) -> bool:
-    """Return whether two releases have the same noisy tables. The second release then adds no information."""
+    """Return whether two releases were made from the same noisy tables. If so, the second release contains no further
+    information.
+    """
     return [table.values.tolist() for table in first.tables.tables] == [table.values.tolist() for table in second.tables.tables]
 
 
@@ -555,7 +561,8 @@ def _tells_values(year: _Year) -> bool:
 
 
 def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
-    """Return the confidence that each interval needs after the risk is divided among all intervals.
+    """Return the confidence level at which each interval must be computed, so that the promised confidence holds. The risk
+    of an error is divided among all intervals.
 
     Parameters
     ----------
@@ -580,7 +587,9 @@ def _change(earlier_year: _Year, later_year: _Year, label: str, confidence: floa
 
 
 def _level(years: Sequence[_Year], label: str, confidence: float, among: int) -> Term:
-    """Return the weighted mean over the years of the answer for one group. Means use the representative values of bins."""
+    """Compute the mean of the answers of all years for one group of rows. Each year counts in proportion to its number of
+    rows. Means of a column use the representative values of bins.
+    """
     averages = [year.found[label][0] for year in years]
     level = _level_of(years, confidence, among)
     n_rows = sum(year.tables.release.n_rows for year in years)
@@ -605,8 +614,8 @@ def _level(years: Sequence[_Year], label: str, confidence: float, among: int) ->
 
 
 def _weighted(shares: Sequence[float], of_years: Sequence[Interval]) -> Interval:
-    """Return the confidence interval of a weighted mean of independent numbers. The distances from the estimate to the ends of
-    the intervals are combined like standard errors.
+    """Return the confidence interval of a weighted mean of independent estimates. The distance from the estimate to each
+    end is computed from the distances in the single intervals, as for standard errors.
     """
     middle = sum(share * estimate for share, (_, estimate, _) in zip(shares, of_years, strict=True))
     below = math.hypot(*(share * (estimate - low) for share, (low, estimate, _) in zip(shares, of_years, strict=True)))

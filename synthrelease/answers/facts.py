@@ -63,8 +63,8 @@ class Facts:
 
 
 class Knowledge:
-    """The limits on errors that follow from a release. With the stated confidence, all these limits are true at the same time,
-    for all queries.
+    """Everything that a release states about the errors of its rows, as limits. With the stated confidence, all limits are
+    true at the same time. So bounds for any number of queries can be computed from them.
     """
 
     def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
@@ -97,7 +97,7 @@ class Knowledge:
         return tuple(error for error in errors if error is not None)
 
     def errors_of(self, kind: type[Error]) -> tuple[Error, ...]:
-        """Return the limited errors of one type, such as errors of means."""
+        """Return the known limits on errors of one type, such as errors of means."""
         return tuple(error for error in self.errors if isinstance(error, kind))
 
     def groups(self, name: str) -> tuple[np.ndarray, ...]:
@@ -226,8 +226,8 @@ def build_facts(
 
 
 def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tuple[int, ...]:
-    """Return, for each group of a column, a lower bound on how many of the rows that the release used are in the group.
-    Only rows with a value of `averaged` are counted. If the column is None, all rows are one group.
+    """Return, for each group of a column, a lower bound on its number of rows among the private rows that the release used.
+    Only rows with a value of `averaged` are counted. If no column is given, all rows are one group.
 
     The bound comes from the table of the column. If the averaged column can have missing values, the bound comes from the
     table of both columns.
@@ -286,7 +286,7 @@ class _Builder:
         self.limits: list[np.ndarray] = []
 
     def facts(self) -> Facts:
-        """Return the collected facts."""
+        """Return everything that was collected, as constraints for a linear program."""
         first = [np.unique(into, return_index=True)[1] for into in self.into]
         return Facts(
             columns=self.names,
@@ -339,8 +339,8 @@ class _Builder:
         self.high[~self.kept] = 0.0
 
     def add_sub_tables(self) -> None:
-        """Add limits on the cells of tables with fewer columns, starting with the smallest tables, until the linear program
-        becomes too large.
+        """Add limits on the cells of all tables with fewer columns. The smallest tables come first, and the rest is left
+        out if the linear program would become too large.
         """
         tables = [chosen for size in range(1, len(self.schema)) for chosen in combinations(self.axes, size)]
         for axes in tables[: MAX_ENTRIES // (2 * len(self.synthetic))]:

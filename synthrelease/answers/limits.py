@@ -59,7 +59,8 @@ RISK = 0.02
 
 @dataclass(frozen=True, kw_only=True)
 class KeptRows:
-    """The published information about K, the number of rows of the file that the rules keep.
+    """What a release states about K, the number of rows of the file that the public rules keep. K may be published exactly
+    or with noise, or only a lower bound may be stated.
 
     Attributes
     ----------
@@ -221,7 +222,8 @@ class NumberSum:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeasuredLimits:
-    """All limits that published noisy tables give for the rows that the release used.
+    """The limits on counts of private rows that follow from published noisy tables. The noise has a known distribution, so
+    that each noisy count is close to the exact count.
 
     Attributes
     ----------
@@ -240,8 +242,8 @@ class MeasuredLimits:
 
     @classmethod
     def of(cls, release: PublishedRelease, risk: float, acceptance: float | None) -> MeasuredLimits | None:
-        """Return the limits, or None if the release publishes no noisy tables, or if nothing limits the number of measurements
-        before the release.
+        """Collect the limits that follow from the noisy tables of a release. Return None if it publishes no such tables, or
+        if the number of measurements before the release had no limit.
 
         Parameters
         ----------
@@ -261,8 +263,8 @@ class MeasuredLimits:
         return _narrowest(limits_of_tables)
 
     def first_bins(self, name: str) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return limits on how many of the rows that the release used are in the first 1, 2, ... bins of an ordered column.
-        Return None if the bins have no order, or if the column was not measured.
+        """Return limits on the number of private rows in the first bin, the first two bins, and so on, of an ordered
+        column. Return None if the bins have no order, or if no noisy table contains the column.
         """
         present = _in_order(self.release, name)
         if not present:
@@ -319,7 +321,9 @@ class MeasuredLimits:
         return np.maximum(0, values - limits), np.minimum(self.release.n_rows, values + limits)
 
     def in_words(self) -> str:
-        """Return a phrase that summarises these limits, for the explanation of a bound."""
+        """Summarise these limits in a phrase for readers, such as "3 published noisy tables: the error of each cell is at
+        most 40 rows".
+        """
         noises = [table.noise for table in self.measurements.tables]
         widest, narrowest = (sum_limit(noise, 1, self.each) for noise in (max(noises), min(noises)))
         rows = so_many(narrowest, "row") if narrowest == widest else f"{narrowest:,} to {widest:,} rows"
@@ -344,8 +348,8 @@ def measured_times(release: PublishedRelease, acceptance: float | None) -> float
 
 
 def _sub_table(table: PublishedMeasurement, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Sum the noisy counts of a measured table over all columns except the given ones. Return these sums, and the number of
-    noisy counts that each sum contains.
+    """Sum up a noisy table over all columns except the named ones. Return these sums, and the number of noisy counts that
+    each of them contains.
     """
     return added_up(table.values, table.columns, names), added_up(table.cells, table.columns, names)
 
@@ -396,7 +400,7 @@ def _steps(release: PublishedRelease, name: str) -> np.ndarray:
 
 
 def _in_order(release: PublishedRelease, name: str) -> int:
-    """Return how many bins at the beginning of a column are ordered, or 0 if the bins have no order."""
+    """Return the number of ordered bins of a column (without the bin of missing values), or 0 if its bins have no order."""
     column = release.by_name[name]
     return column.present if column.ordered else 0
 
@@ -429,8 +433,8 @@ class Limit:
 
 
 def limits(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[Limit, ...]:
-    """Return upper limits on the true errors of a release. With the stated confidence, all these limits are true at the same
-    time.
+    """Return an upper limit on the exact value of each criterion with known noise. With the stated confidence, all these
+    limits are true at the same time.
 
     Parameters
     ----------
@@ -489,8 +493,8 @@ def check_confidence(confidence: float) -> None:
 
 
 def divided_risk(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[float, float]:
-    """Divide the risk of an error into two parts: one for the limits from criterion values, and one for the limits from
-    published measurements. If the release publishes measurements, each part is half of the risk.
+    """Divide the risk that a limit is wrong between two sources: the limits from criterion values, and the limits from
+    published noisy tables. If the release publishes noisy tables, each source gets half of the risk.
 
     The division depends on which files are published, never on a criterion value or a noisy count.
     """
@@ -499,8 +503,8 @@ def divided_risk(release: PublishedRelease, confidence: float, acceptance: float
 
 
 def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[int, float]:
-    """Return the risk for each criterion, by the index of the criterion. The division depends only on the kinds of criteria.
-    The risks add up to `risk`.
+    """Divide the risk that a limit is wrong among the criteria, by their index. The division depends only on their kinds,
+    and the parts add up to `risk`.
     """
     if not usable:
         return {}

@@ -111,8 +111,9 @@ class _InBin(Condition):
 def listed(
     release: PublishedRelease, intended: Sequence[str] = (), confidence: float = 0.95, *, as_first: bool = False
 ) -> list[EstimateLine]:
-    """Return all lines of estimates.csv, in this order: intended questions, columns, means by groups, and cells of pairs. The
-    list is empty if no statistic is estimable.
+    """Compute all lines of estimates.csv: first the answers to the questions that the release is meant to answer, then
+    statistics of each column, and for pairs of columns the means in groups and the counts of cells. The list is empty if
+    nothing is estimable.
 
     Parameters
     ----------
@@ -143,7 +144,8 @@ def listed(
 def pairs(
     schema: Sequence[PublishedColumn], measured: Sequence[Sequence[str]]
 ) -> list[tuple[PublishedColumn, PublishedColumn]]:
-    """Return the pairs of columns whose cells are listed. The columns of each pair are in the order of the release.
+    """Choose the pairs of columns whose cells estimates.csv lists: pairs that were measured together, the smallest ones
+    first, as long as there is room. The columns of each pair are in the order of the release.
 
     Parameters
     ----------
@@ -222,7 +224,8 @@ def _asked(
 
 
 def _of_column(tables: PublishedTables, column: PublishedColumn, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield the mean and median of a column, if the column has them, and the share and the number of rows of each bin.
+    """Yield the lines of estimates.csv about one column: its mean and median (if it has them), and the share and the number
+    of rows of each bin.
 
     If a column has very many bins, such as areas, the shares of its bins are left out.
     """
@@ -258,7 +261,9 @@ def _weighted(
 def _answers(
     tables: PublishedTables, name: str, questions: Sequence[tuple[str, Question]], level: float, as_first: bool, source: str
 ) -> Iterator[EstimateLine]:
-    """Yield the lines that answer some questions about a column. A weighted share is followed by its weighted count."""
+    """Yield the lines of estimates.csv that answer these questions about a column. A weighted share is followed by the
+    number of persons that it represents.
+    """
     for value, question in questions:
         for _, averages in groups(tables, question):
             term = term_in(tables, question, "", averages, level)

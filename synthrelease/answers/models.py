@@ -110,7 +110,8 @@ class MeasuredModels:
             return None
 
     def answer(self, model: NamedModel, part: ModelPart | None, survey: Sampling) -> _Answer:
-        """Return the estimates that answer a question, computed from the measured sums.
+        """Compute the answer to a question (a mean, a ratio, the slopes of a regression, or the means of groups) from the
+        measured sums.
 
         Raises
         ------
@@ -370,7 +371,9 @@ def _with_room(term: Term, room: float) -> Term:
 
 
 def _judged(term: Term, possible_width: float) -> Term:
-    """Return a term. If its interval covers at least half of the possible range, the numbers are removed."""
+    """Return an estimated number if its interval is narrow enough to be informative. Otherwise return it without its
+    numbers, as not estimable.
+    """
     return term if term.estimate is not None and told(term.low, term.high, possible_width) else hidden(term)
 
 
@@ -429,8 +432,8 @@ def may_be_refused(model: NamedModel, half_widths: Sequence[float]) -> bool:
 
 
 def expected_half_widths(measured: Measured, model: NamedModel, n: int, n_groups: int) -> list[tuple[str, float]]:
-    """Return the expected half width of each 95% interval of an answer, before anything is measured. Only the noise is taken
-    into account.
+    """Predict, before anything is measured, how wide the 95% intervals of an answer will be. Return the expected half width
+    of each, which counts only the noise.
 
     Assumptions: all groups have equally many rows, and a mean lies in the middle of its limits. For coefficients, the columns
     are uncorrelated, the standard deviation of each column is a quarter of the width of its limits, and all slopes are small.

@@ -75,8 +75,8 @@ class AskedOf(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A condition on a row, such as `age >= 18 and sex == 'f'`. In every bin, it is true for all values or false for all
-    values.
+    """A condition on a row, such as `age >= 18 and sex == 'f'`. It must not divide a bin: either all values in a bin meet
+    it or none.
 
     Attributes
     ----------
@@ -108,7 +108,8 @@ class Condition:
         return np.ones(shape, dtype=bool) if self.rule is None else _surely_true(self.rule, columns, _of_labels)
 
     def narrowed(self, release: AskedOf, never: Sequence[str], most_cells: int) -> Condition:
-        """Return the same condition without columns that have no effect, such as age in `age >= 0`.
+        """Return an equivalent condition on fewer columns: a column is left out if it has no effect, such as age in `age >=
+        0`.
 
         A noisy table without these columns can then answer the question, and the answer is the same. A column is left out if
         the remaining columns still determine, for every possible cell, whether a row meets the condition. A cell in which the
@@ -220,7 +221,7 @@ def both_of(*conditions: str) -> str:
 
 
 def in_one_line(text: str) -> str:
-    """Return the question on one line, with single spaces between the words.
+    """Return a question on one line, with single spaces between the words.
 
     Raises
     ------
@@ -281,8 +282,8 @@ def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> T
 
 
 def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Evaluate a comparison of a query, which uses the labels of the released table. Return two masks of bins: the bins in
-    which the comparison is surely true, and the bins in which it may be true.
+    """Evaluate a comparison in a user's query, such as `age >= 18`, in every bin. Categories are compared with the labels
+    of bins. Return two masks: the bins in which it is true for all values, and the bins in which it is true for some.
     """
     if not isinstance(part.value, str):
         return _numeric(part, column)
@@ -291,8 +292,9 @@ def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, n
 
 
 def _of_values(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Evaluate a comparison of a plausibility rule. Return two masks of bins: the bins in which the comparison is true for all
-    values, and the bins in which it is true for at least one value.
+    """Evaluate a comparison in a plausibility rule, such as `age >= 18`, in every bin. Categories are compared with the
+    categories in a bin. Return two masks: the bins in which it is true for all values, and the bins in which it is true for
+    some.
     """
     if not isinstance(part.value, str):
         return _numeric(part, column)
@@ -349,7 +351,7 @@ def numbers_of(column: PublishedColumn) -> np.ndarray:
 
 
 def tells_values(column: PublishedColumn) -> bool:
-    """Return whether every row in a bin has exactly the bin's representative value."""
+    """Return whether the bins of a column contain single values, so that the representative value of each bin is exact."""
     return all(np.array_equal(limit, numbers_of(column)) for limit in column.value_limits)
 
 
@@ -533,7 +535,9 @@ def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
 
 
 def about(release: AskedOf, question: Question, rows: str) -> str:
-    """Return a phrase that says what the question counts (rows or members), and in which rows of the file."""
+    """Describe for readers what a question counts (rows, or members such as the persons of households) and among which rows
+    of the file.
+    """
     if release.linked is None:
         return rows
     if not question.slots:
@@ -550,7 +554,8 @@ def about(release: AskedOf, question: Question, rows: str) -> str:
 
 
 def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) -> str | None:
-    """Return the reason why a question would mean something else in the other release, or None if it means the same in both.
+    """Return the reason why a question would mean something else in another release, for example because the bins of a
+    column differ. Return None if it means the same.
 
     Questions about means of representative values, medians, and groups by bins need the same bins in the two releases. If a
     condition contains a number, the limits of the bins must agree in the two releases. If it contains a category, the content

@@ -30,7 +30,7 @@ MOST_NOISE = 0.5
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Slopes:
-    """The slopes of a regression, one for each column of the question's `on`.
+    """The slopes of a linear regression, one for each explanatory column.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Moments:
 
 
 def slopes(tables: PublishedTables, question: Question) -> Slopes:
-    """Return the slope for each column in `question.on`.
+    """Estimate a linear regression from noisy tables. Return the slope of each explanatory column.
 
     Raises
     ------
@@ -171,8 +171,8 @@ def _moments(tables: PublishedTables, question: Question, joint: bool) -> Moment
 
 
 def _may_lack(tables: PublishedTables, name: str, slot: int | None) -> bool:
-    """Return whether a value of a column may be missing in a row, or for the member at one position. If a root has no member at
-    this position, the value is missing.
+    """Return whether the value of a column may be missing in a row. For a question about members, this is asked for the
+    member at one position, which a root (such as a household) may lack.
     """
     linked = tables.release.linked
     of_slot = linked.place_of(name) if linked else None
@@ -201,8 +201,8 @@ def _numbers(tables: PublishedTables, cells: Counted) -> np.ndarray:
 
 
 def _middle_and_unit(tables: PublishedTables, name: str) -> tuple[float, float]:
-    """Return the middle of the range of a column's numbers, and half of the width of this range. The half width is 1 if all
-    numbers are equal.
+    """Return the two numbers with which a column is scaled to the range from -1 to 1: the middle of the range of its
+    values, and half the width of this range.
     """
     column = tables.release.by_name[name]
     numbers = [float(number) for number in column.numbers[: column.present] if number is not None]

@@ -43,7 +43,8 @@ POPULATION = tuple(name for name in _NUMBERS if name.startswith("population"))
 
 
 def asked_of(text: str, release: PublishedRelease) -> Question:
-    """Parse a question, and remove columns without effect from its conditions.
+    """Parse a question. Columns that have no effect on its conditions, such as age in `age >= 0`, are removed, so that more
+    noisy tables can answer it.
 
     Raises
     ------
@@ -96,13 +97,13 @@ def _tells_bin(median: Term, tables: PublishedTables, question: Question) -> boo
 
 
 def told(low: float | None, high: float | None, possible: float = math.inf) -> bool:
-    """Return whether an interval is narrow enough to be informative, compared with the possible range."""
+    """Return whether an interval is narrow enough to be informative: it must cover less than half of the possible range."""
     return low is not None and high is not None and high - low < WIDEST * possible
 
 
 def possible_width(statistic: str, tables: PublishedTables, question: Question) -> float:
-    """Return the width of the range of values that a statistic can have. A mean lies between the lowest and the highest
-    representative value.
+    """Return the width of the possible range of a statistic, such as 1 for a share. A mean lies between the lowest and the
+    highest representative value.
     """
     if statistic in ("share", "risk difference"):
         return 1.0 if statistic == "share" else 2.0
@@ -115,9 +116,7 @@ def possible_width(statistic: str, tables: PublishedTables, question: Question) 
 
 
 def open_bins(column: PublishedColumn) -> tuple[str, ...]:
-    """Return the labels of the bins without a lower or an upper limit. If the column has public bounds, the values in an open
-    bin end at the public bound.
-    """
+    """Return the labels of the bins without a lower or an upper limit, such as "80 or more"."""
     if column.kind == "category":
         return ()
     edges = zip(column.labels, column.lower, column.upper, strict=False)
@@ -200,8 +199,8 @@ def verdict(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
 
 
 def _of_words(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
-    """Return what the release states about a question in the grammar of `estimate`. No criterion covers such questions, but
-    `bound` can answer those about shares and means.
+    """Find out what a release states about a question in the form of `estimate`. No criterion covers such a question, but
+    shares and means have bounds.
     """
     read, estimated = parse_question(table.query, release), _estimated(release, table)
     if read.kind in ("share", "mean") and not read.by and not read.weight:
@@ -264,15 +263,15 @@ def _within(release: PublishedRelease, error: MeanError) -> bool:
 
 
 def _is_group(knowledge: Knowledge, column: PublishedColumn, met: np.ndarray) -> bool:
-    """Return whether the bins in which a condition is true form exactly one group of the column. The bin of missing values must
-    not be among them.
+    """Return whether the bins that meet a condition form exactly one of the column's groups, without the bin of missing
+    values.
     """
     missing = column.missing is not None and bool(met[column.missing])
     return not missing and any(np.array_equal(group, met) for group in knowledge.groups(column.name))
 
 
 def _limiting(knowledge: Knowledge) -> list[str]:
-    """Return the names of the criteria that limit the errors of every table."""
+    """Return the names of the criteria from which bounds for the answers to arbitrary queries follow."""
     kinds = (CellError, RatioError, Unmatched)
     return list(dict.fromkeys(error.criterion for kind in kinds for error in knowledge.errors if isinstance(error, kind)))
 

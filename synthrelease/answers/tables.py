@@ -32,7 +32,8 @@ MAX_CELLS = 1_000_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisySums:
-    """Estimates of k sums over the rows that a release uses.
+    """Estimates of k sums over the private rows that a release used, computed from noisy tables, with the coefficients of
+    the noise in their errors.
 
     Attributes
     ----------
@@ -81,7 +82,7 @@ class PublishedTables:
         self._all = self.tables
 
     def over(self, names: Iterable[str]) -> PublishedTables:
-        """Return only the noisy tables that contain all these columns, after a sum over all other columns.
+        """Return only the noisy tables that contain all these columns, each summed up over its other columns.
 
         For questions about only these columns, these tables give the same answers as all tables. Time and memory depend only on
         the number of cells of these columns.
@@ -131,7 +132,8 @@ class PublishedTables:
         return sum(set(names) <= set(table.columns) for table in self.tables)
 
     def sums(self, names: Iterable[str], figures: np.ndarray, moments: np.ndarray | None = None) -> NoisySums:
-        """Return estimates of weighted sums over the rows in the cells of some columns.
+        """Estimate weighted sums of counts over the cells of some columns, such as the number of rows that meet a
+        condition.
 
         Parameters
         ----------
@@ -176,7 +178,7 @@ class PublishedTables:
         return np.moveaxis(by_bin, columns.index(last), -1).reshape(-1, by_bin.shape[columns.index(last)])
 
     def single_bins(self, name: str) -> Iterator[NoisyCount]:
-        """Yield the estimated number of rows in each bin of a column (see `sums`).
+        """Yield the estimated number of rows in each bin of a column, with its error.
 
         For one bin, all cells outside this bin have the same weight, if they combine the same number of noise terms in every
         table.

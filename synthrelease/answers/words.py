@@ -174,8 +174,8 @@ class Estimate:
 
     @staticmethod
     def within_noise(term: Term) -> bool:
-        """Return whether a change or difference may be zero, given the noise and the sampling error. The test uses
-        representative values if the term has them.
+        """Return whether a change or difference may be zero, because its interval contains 0 or it has no interval. The
+        interval for representative values is used if there is one.
         """
         low, high = (term.low, term.high) if term.binned_low is None else (term.binned_low, term.binned_high)
         return low is None or high is None or low <= 0 <= high
@@ -220,7 +220,7 @@ class Estimate:
 
 
 def known(value: float) -> float | None:
-    """Return a number, or None if it is infinite or NaN."""
+    """Return a number as it is, or None if it is infinite or NaN."""
     return float(value) if math.isfinite(value) else None
 
 
@@ -414,8 +414,8 @@ def _wrapped(text: str, indent: str) -> str:
 
 
 def _decimals(answer: Estimate) -> int:
-    """Return the number of decimals to print. For medians, it is the number of decimals in the bin limits. For other
-    statistics, it is enough for two digits of the smallest standard error.
+    """Choose the number of decimals to print for an answer: for medians, as many as the limits of the bins have; otherwise,
+    enough for two digits of the smallest standard error.
     """
     if answer.kind in QUANTILES:
         ends = [end for term in answer.terms for end in (term.low, term.high, term.population_low, term.population_high)]

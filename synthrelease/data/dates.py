@@ -72,8 +72,8 @@ class DateFormat:
                 )
 
     def lacks(self, part: str | None) -> bool:
-        """Return whether any of the formats lacks the directives that are needed to compute this part of a date. If `part` is
-        None, a format needs the year, the month and the day.
+        """Return whether a part of a date, such as "month", cannot be computed from dates in one of these formats. If
+        `part` is None, the whole date (year, month and day) is needed.
         """
         numeric = self.text.replace("%b", "%m").split(OR)
         return any(f"%{letter}" not in way for letter in _NEEDS.get(part or "", "Ymd") for way in numeric)

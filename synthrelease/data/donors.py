@@ -94,7 +94,8 @@ class NotImputed(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Gaps:
-    """Settings of the imputation of a table (see the module docstring).
+    """The settings of the imputation of a table: which columns have missing values, which columns a donor must match, and
+    how many copies are made.
 
     Attributes
     ----------
@@ -114,15 +115,17 @@ class Gaps:
 
 @dataclass(frozen=True, kw_only=True)
 class Completed:
-    """A completed copy of the table: the (n_rows,) bins of each column. The rows are in the order of the table's cells."""
+    """A copy of the table in which missing values are filled in: the (n_rows,) bins of each column. The rows are in the
+    order of the table's cells.
+    """
 
     bins: tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """Rows that have gaps in the same set of columns (the recipients), and rows from which they can receive values (the
-    donors).
+    """Rows that have missing values in the same set of columns (the recipients), and rows from which they can receive
+    values (the donors).
 
     Attributes
     ----------
@@ -137,7 +140,8 @@ class Pattern:
 
 
 def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) -> Iterator[Pattern]:
-    """Yield a `Pattern` for every set of columns that has gaps together in some row. The order is deterministic.
+    """Divide the rows with missing values by the set of columns in which they are missing. Yield each set of columns with
+    its recipients and its possible donors (`Pattern`), always in the same order.
 
     Parameters
     ----------
@@ -209,7 +213,8 @@ def _blocks(counts: np.ndarray, smallest: int) -> _Blocks:
 def _drawn(
     table: Counts, pattern: Pattern, recipient: np.ndarray, gaps: Gaps, rules: Plausibility, generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw a donor for each block of recipients in each copy, and return the (n_copies, n_blocks) indices of the donors' cells.
+    """Draw a donor for each block of rows with missing values, separately for each completed copy. Return the (n_copies,
+    n_blocks) indices of the donors' cells.
 
     Parameters
     ----------

@@ -31,7 +31,9 @@ _EVERY_ROW = {"raw", "synthetic"}
 
 
 class StatedRule(Protocol):
-    """A plausibility rule in its published form."""
+    """A plausibility rule in the form in which a release publishes it: a condition that must never be true, and the rows to
+    which it applies.
+    """
 
     @property
     def never(self) -> str: ...
@@ -74,8 +76,9 @@ def _domain(column: PublishedColumn) -> Domain:
 
 
 def _follows(rules: Sequence[Rule], upper: PublishedColumn, lower: PublishedColumn) -> bool:
-    """Return whether the rules allow at most one bin of `upper` for each bin of `lower`. Return False without a check if the
-    two columns have more than MOST_CELLS combinations of bins.
+    """Return whether each bin of `lower` (such as a municipality) determines the bin of `upper` (such as its region),
+    because the rules allow at most one. Return False without a check if the two columns have more than MOST_CELLS
+    combinations of bins.
     """
     shape = len(upper.labels), len(lower.labels)
     if shape[0] * shape[1] > MOST_CELLS:

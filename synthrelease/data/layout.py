@@ -55,7 +55,7 @@ class Layout:
 
     @property
     def has_codes(self) -> bool:
-        """Return whether every cell has a code that fits into 64 bits."""
+        """Return whether the table has so few possible cells that each of them can be numbered with a code of 64 bits."""
         return self.n_cells <= CODED_CELLS
 
     @cached_property
@@ -75,14 +75,14 @@ class Layout:
 
     @cached_property
     def pack_of(self) -> tuple[int, ...]:
-        """Return, for each column, the index of its group in `packs`."""
+        """Return, for each column, the index of the group in `packs` in which its bins are stored."""
         return tuple(place for place, pack in enumerate(self.packs) for _ in pack)
 
     def words_within(
         self, room: CellLimit, columns: Iterable[int] | None = None, most: int | None = None
     ) -> tuple[Columns, ...]:
-        """Divide columns into groups of consecutive columns, each with at most `room` combinations of bins and at most `most`
-        columns.
+        """Divide columns into groups of neighbouring columns that can be encoded together: each group has at most `room`
+        combinations of bins and at most `most` columns.
 
         A group has at least one column, even if this column alone has more bins than `room`. `columns` restricts the groups to
         these columns.

@@ -52,8 +52,8 @@ class MemberRows:
 
     @cached_property
     def seats(self) -> tuple[Seat, ...]:
-        """Return, for each row that a root can make, the positions of its members, such as (3, 1) for the third member beside
-        the first member.
+        """Return, for each row that a root can make, the positions of the members from which it is made, such as (3, 1) for
+        the third member beside the first member. A row about a single member has its position twice.
         """
         slots = range(1, self.linked.most + 1)
         return {
@@ -95,8 +95,8 @@ class MemberRows:
         return slot_name(plain, seat[1] if prefix else seat[0])
 
     def layout(self, sizes: Mapping[str, int], numbers: Mapping[str, Sequence[float | None]]) -> Layout:
-        """Return the layout of these rows. `sizes` and `numbers` are the number of bins, and the bins' representative values,
-        of each column of the wide record.
+        """Return the names and the numbers of bins of these rows' columns. They follow from the number of bins, and the
+        bins' representative values, of each column of the wide record.
         """
         sizes_ = []
         for name in self.names:
@@ -105,7 +105,9 @@ class MemberRows:
         return Layout(columns=self.names, sizes=tuple(sizes_))
 
     def published(self, columns: Iterable[PublishedColumn]) -> tuple[PublishedColumn, ...]:
-        """Return the published columns of these rows. `columns` are the published columns of the wide record."""
+        """Describe the columns of these rows in their published form. They follow from the published columns of the wide
+        record.
+        """
         by_name = {column.name: column for column in columns}
         numbers = {name: column.numbers for name, column in by_name.items()}
         columns_ = []

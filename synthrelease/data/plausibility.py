@@ -43,8 +43,8 @@ from synthrelease.errors import listing
 
 
 class AllowedCells:
-    """The combinations of bins that a mask allows, in lexicographic order. An object of this class behaves like an (n,
-    n_columns) array of bins for `len` and for indexing by an array of positions, but needs less memory.
+    """The combinations of bins that a mask allows, in lexicographic order. They behave like the rows of an (n, n_columns)
+    array of bins, for `len` and for indexing by an array of positions, but need less memory.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ MAX_MASK_CELLS = 50_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Mask:
-    """Marks the implausible combinations of the bins of some columns.
+    """The combinations of bins of some columns that rules forbid, as a boolean array.
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ class Plausibility:
         return bad
 
     def filter(self, table: Counts) -> Counts:
-        """Remove the implausible cells from a table, and return the counts of the others."""
+        """Remove the rows that break a rule from a table of counts, and return the remaining table."""
         return table.keep(~self.forbidden(table.bins)) if self.masks or self.records else table
 
     def drawn_from(self) -> list[tuple[tuple[int, ...], AllowedCells | np.ndarray]]:
@@ -217,8 +217,8 @@ class Plausibility:
             digits[counted.column] = number_of_indicators(counted, digits)
 
     def structural_zeros(self, columns: Sequence[int]) -> np.ndarray:
-        """Return a boolean array with one axis for each of `columns`: True in the cells that must be empty because of a mask on
-        some of these columns. Rules without a mask are ignored.
+        """Find the cells of a table over these columns that must be empty because of a rule on some of them. Return a
+        boolean array with one axis for each column. Rules without a mask are ignored.
         """
         shape = tuple(self.layout.sizes[column] for column in columns)
         zeros = np.zeros(shape, dtype=bool)
@@ -236,8 +236,8 @@ class Plausibility:
 
 
 def _has_mask(rule: Rule, columns: Sequence[Column]) -> bool:
-    """Return whether a rule can be converted to a mask. It must not count conditions, and the mask must have at most
-    MAX_MASK_CELLS cells.
+    """Return whether a rule can be stored as a mask, that is, as a list of forbidden combinations of bins. It must not
+    count conditions, and the mask must have at most MAX_MASK_CELLS cells.
     """
     names = columns_of(rule)
     cells = math.prod(len(column.atoms) for column in columns if column.name in names)
@@ -245,7 +245,9 @@ def _has_mask(rule: Rule, columns: Sequence[Column]) -> bool:
 
 
 def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
-    """Combine rules in one mask over the atomic bins of all their columns."""
+    """Find the combinations of bins that break at least one of these rules. Return them as one mask over the atomic
+    (finest) bins of all columns in the rules.
+    """
     names = set[str]().union(*map(columns_of, rules))
     chosen = [i for i, column in enumerate(columns) if column.name in names]
     shape = tuple(len(columns[i].atoms) for i in chosen)
@@ -275,8 +277,8 @@ def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
 
 
 def _uneven(rule: Rule, columns: Sequence[Column]) -> set[str]:
-    """Return the columns in which a rule is uneven (see `Plausibility.from_rules`): it treats two atomic bins differently
-    although they belong to the same bin of some alternative.
+    """Return the columns in which a rule treats two atomic (finest) bins differently although they belong to the same bin
+    of some alternative binning. In these columns, the rule is called uneven (see `Plausibility.from_rules`).
     """
     mask, uneven = _mask_of([rule], columns), set()
     for axis, column in enumerate(mask.columns):

@@ -73,7 +73,7 @@ class QuestionWords:
 
 
 def split_question(text: str) -> QuestionWords:
-    """Split a question into its parts.
+    """Split a question, such as "mean income by sex where age >= 30", into its parts. The conditions in it are not parsed.
 
     Raises
     ------

@@ -390,8 +390,8 @@ def has_many_numbers(bounds: tuple[float, float], *, whole_numbers: bool) -> boo
 
 
 def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers: bool) -> set[float]:
-    """Return the inner edges that the atomic bins of a numeric column need for a rule. With these edges, the rule has the same
-    truth value for all values of an atomic bin.
+    """Return the edges that the atomic (finest) bins of a numeric column need so that no bin is cut by a rule: for all
+    values of a bin, the rule has the same truth value. For example, `age < 18` needs the edge 18.
 
     If the column has too many numbers (`has_many_numbers`), its comparisons with other columns add no edges.
     """
@@ -451,8 +451,8 @@ def truth_of(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Truth]) -> T
 
 
 def of_atoms(part: Comparison, column: Column) -> Truth:
-    """Evaluate a comparison for the atomic bins of its column. Return two boolean (n_atoms,) arrays: where it is true, and
-    where it is false.
+    """Evaluate a comparison, such as `age >= 18`, in each atomic (finest) bin of its column. Return two boolean (n_atoms,)
+    arrays: where it is true, and where it is false.
 
     Both are False in the bin for missing values, unless the operator is `is missing`.
     """
@@ -479,7 +479,9 @@ def _met(rule: Comparison, column: Column) -> np.ndarray:
 
 
 def numbers_of(column: Column) -> Range:
-    """Return the lowest and the highest number in each atomic bin of a column, or NaN for the bin for missing values."""
+    """Return the lowest and the highest number in each atomic (finest) bin of a column, or NaN for the bin for missing
+    values.
+    """
     low, high = column.bounds or (-math.inf, math.inf)
     lowest, highest = np.full((2, len(column.atoms)), np.nan)
     lowest[: column.atoms.present] = [low, *column.edges]
@@ -523,7 +525,7 @@ class RecordRule:
 
     @classmethod
     def of(cls, rule: Rule, columns: Sequence[Column]) -> RecordRule:
-        """Prepare a rule for records on atomic bins."""
+        """Prepare a rule for rows that are given by their atomic (finest) bins."""
         by_name, place_of = {column.name: column for column in columns}, {column.name: at for at, column in enumerate(columns)}
         names = columns_of(rule)
         return cls(

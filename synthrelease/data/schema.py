@@ -210,7 +210,9 @@ class Binning:
         return len(self) - (self.missing is not None)
 
     def refines(self, coarser: Binning) -> bool:
-        """Return whether every bin lies inside one bin of `coarser`."""
+        """Return whether this binning is at least as fine as another one: each of its bins lies inside one bin of
+        `coarser`.
+        """
         pairs = set(zip(self.of_atom, coarser.of_atom, strict=True))
         return len(pairs) == len({own_bin for own_bin, _ in pairs})
 
@@ -288,7 +290,7 @@ class Column:
 
     @property
     def unlisted(self) -> int | None:
-        """Return the atomic bin for texts that no category lists, or None if there is no such bin."""
+        """Return the atomic bin for texts in the file that belong to no listed category, or None if there is no such bin."""
         return self.atoms.labels.index(self.outside_label) if self.outside_label else None
 
     @property
@@ -345,7 +347,7 @@ class Schema:
 
     @cached_property
     def layout(self) -> Layout:
-        """Return the layout of atomic cells."""
+        """Return the names of the columns, each with the number of its atomic (finest) bins."""
         return Layout(columns=self.names, sizes=tuple(len(column.atoms) for column in self.columns))
 
     @cached_property
@@ -368,8 +370,8 @@ class Schema:
 
 @dataclass(frozen=True, kw_only=True)
 class Transformation:
-    """A choice of one binning for each column. It defines the public map from atomic cells, the finest cells, to the cells of a
-    candidate table.
+    """A choice of one binning for each column. It maps the atomic (finest) bins of every column to the bins of a table that
+    may be released.
     """
 
     schema: Schema
@@ -440,7 +442,7 @@ class ValueGrid:
 
 
 def value_grid(bounds: tuple[float, float], *, whole: bool, step: float | None = None) -> ValueGrid:
-    """Return the grid to which the values of a column are rounded.
+    """Choose the grid to which the exact values of a column are rounded.
 
     Parameters
     ----------
@@ -535,7 +537,7 @@ class OwnValue:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Return the smallest and the largest value that `of` can return."""
+        """Return the smallest and the largest contribution of a row."""
         return self.low - self.centre, self.high - self.centre
 
     @property

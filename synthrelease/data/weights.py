@@ -108,7 +108,7 @@ class Margin:
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """The public totals that the weighted counts of a released table must equal, and the limits of the weights.
+    """The published totals to which the rows of a released table are weighted, and the limits of the weights.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Calibration:
     fewest_rows: int = 10
 
     def on(self, transformation: Transformation) -> Calibration:
-        """Convert the calibration to the bins of a transformation."""
+        """Express the calibration in the bins of a transformation: each bin of a column must lie in one group of a margin."""
         return replace(self, margins=tuple(margin.on(transformation) for margin in self.margins))
 
 
@@ -311,8 +311,8 @@ def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> 
 
 
 def _weights(weights: np.ndarray, rows: np.ndarray) -> Weights:
-    """Return the weights of cells with their summary statistics, such as the design effect. `weights` contains the (n_cells,)
-    weights, and `rows` the numbers of rows of the cells.
+    """Collect the weights of a table with their summary statistics, such as the design effect. `weights` contains the
+    (n_cells,) weights, and `rows` the numbers of rows of the cells.
     """
     total = math.fsum(rows)
     mean = math.fsum(rows * weights) / total
@@ -433,7 +433,7 @@ def _neighbour(rows: np.ndarray, axis: int, group: int) -> int:
 
 
 def _why(margin: Margin, cell: int, rows: np.ndarray, totals: np.ndarray, limits: tuple[float, float]) -> str:
-    """Return a sentence that explains why a cell cannot reach its total."""
+    """Explain in a sentence why no weights within the limits can give a cell its published total."""
     name, number = margin.cell_name(cell), int(rows[cell])
     if not number:
         return f"no released row is in {name}, but the margin {margin.name} has a total of {totals[cell]:.9g} for it"
@@ -455,7 +455,7 @@ def _joined_labels(stated: Margin, fitted: Margin, axis: int) -> list[tuple[str,
 
 
 def _scaled(margin: Margin, total: float) -> Margin:
-    """Scale the totals of a margin so that their sum is `total`. The sums of published margins may differ slightly, within the
-    tolerance.
+    """Scale the published totals of a margin so that their sum is `total`. The sums of different margins may differ
+    slightly, within the tolerance.
     """
     return replace(margin, totals=tuple((margin.table.ravel() * (total / margin.total)).tolist()))
