@@ -191,8 +191,8 @@ def joining_sets(tree: JunctionTree, pair: Columns) -> tuple[Columns, ...]:
 
 
 def are_apart(tree: JunctionTree, chosen: Columns, tables: np.ndarray) -> np.ndarray:
-    """Return a (tables,) mask of tables that can be measured together with the chosen table: they share none of its columns
-    and, if it is a pair, no edge on the path between its two columns in the tree.
+    """Return a (tables,) mask of the tables that can be measured together with the chosen table: they have no column in
+    common with it and, if it is a pair, no edge of the tree in common with the path between its two columns.
 
     If the paths of several pairs have no common edge, their sets of `joining_sets` together also form a chordal graph: the set
     of two successive separators hangs on the clique between them, and every edge is replaced at most once. So no clique is

@@ -436,7 +436,7 @@ def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str
 
 def formula_by_cells(tables: Sequence[str], columns: Sequence[str]) -> str:
     """Return a formula, in its short form, that names these tables and weights them by their numbers of cells ("by
-    cells:"). The columns of the release determine which terms such as "all 2-way" are possible.
+    cells:"). The columns of the release determine which terms such as "all 1-way" are possible.
     """
     return formula_of(read_terms(f"{BY_CELLS} {' + '.join(tables)}"), columns)
 
