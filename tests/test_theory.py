@@ -169,12 +169,17 @@ def defined(path: Path) -> set[str]:
     return {node.name for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef | ast.FunctionDef)}
 
 
+def where(path: str) -> Path:
+    """The file of a path in the package, or of a path in the tests."""
+    return (ROOT if path.startswith("tests/") else PACKAGE) / path
+
+
 @pytest.mark.slow
 def test_code_that_is_named_exists() -> None:
     for line in [plain(match) for match in _CODE.findall(THEORY)]:
         for path, names in re.findall(r"`([\w/]+\.py)`(?: \(((?:`[\w.]+`(?:, )?)+))?", line):
-            known = defined(PACKAGE / path)
+            known = defined(where(path))
             for name in re.findall(r"`([\w.]+)`", names):
                 assert set(name.split(".")) <= known, f"{path}: {name}"
     for path in re.findall(r"`([\w/]+\.py)`", REFERENCES):
-        assert (PACKAGE / path).exists(), path
+        assert where(path).exists(), path

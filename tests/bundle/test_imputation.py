@@ -155,7 +155,7 @@ def test_copies_too_few_or_too_many_or_with_other_claims_are_found() -> None:
     content = bundle()["imputed.csv"]
     half = content[: content.rindex(b"\n", 0, len(content) // 2) + 1]
     assert "copy 3: its lines are not the rows" in problems(forged(half))
-    assert "there are more rows than 2 copies have" in problems(forged(content, lambda part: part.update(copies=2)))
+    assert "there are more rows than 2 copies can have" in problems(forged(content, lambda part: part.update(copies=2)))
     assert "release.json states that each row occurs at least 1 time, but the minimum count is 2" in problems(
         forged(content, lambda part: part.update(smallest=1))
     )

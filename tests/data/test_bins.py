@@ -183,8 +183,8 @@ def test_whole_numbers_are_needed_for_a_column_of_whole_numbers(text: str, messa
             (text, f"column of real numbers, write the bin '{text}' as in '500 to 1000', '<500' or '>=1000'")
             for text in ("18-24", "18", "18..24", "0-9 by 5")
         ),
-        ("<=18", "column of real numbers, write the first or last bin as '<a' or '>=b', not as '<=18'"),
-        (">18", "column of real numbers, write the first or last bin as '<a' or '>=b', not as '>18'"),
+        ("<=18", "column of real numbers, write the first or last bin as in '<500' or '>=1000', not as '<=18'"),
+        (">18", "column of real numbers, write the first or last bin as in '<500' or '>=1000', not as '>18'"),
         ("20 to 10", "The bin '20 to 10' must go from a lower to a higher number"),
         ("10 to 10", "The bin '10 to 10' must go from a lower to a higher number"),
     ],

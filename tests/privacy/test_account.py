@@ -381,7 +381,7 @@ def test_an_old_write_ahead_file_cannot_bring_back_an_old_state(coins: Ledger) -
     for ending, content in old.items():
         coins.path.with_name(coins.path.name + ending).write_bytes(content)
     for action in (coins.statement, lambda: coins.reserve(cost(1), "one more")):
-        with pytest.raises(LedgerError, match="has 2 charges, but not charge 3 .* old or changed copy"):
+        with pytest.raises(LedgerError, match="has 2 charges, but not the charge 3 .* old or changed copy"):
             action()
 
 

@@ -125,7 +125,7 @@ def test_a_release_says_what_earlier_ones_cost_and_what_has_changed(folders: tup
         assert "Releases of the same register" in text
     report = verify_bundle(later, earlier=[earlier])
     assert problems(report) == ""
-    assert "1 of 1 other releases" in next(check.found for check in report.checks if check.name == "series")
+    assert "1 of 1 other release" in next(check.found for check in report.checks if check.name == "series")
 
 
 def test_nothing_changed_is_no_change_and_columns_come_and_go() -> None:

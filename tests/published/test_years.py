@@ -239,12 +239,12 @@ def test_who_calls_a_release_the_second_one_of_its_year_does_not_pass_its_commit
     second = bundle_of(one_release, tmp_path / "second", 2021, again=True)  # the whole bundle written anew
     assert problems(verify_files(given(second))) == ""
     found = compared_with(made, given(second), tmp_path)
-    assert "this is the second release of 2021; the commitment is for the release of 2021" in problems(found)
+    assert "this is the second release of 2021, but the commitment is for the release of 2021" in problems(found)
     assert not found.passed
     own = compared_with(commitment(spec_of_year(one_release.spec, 2021, again=True)), given(second), tmp_path)
     assert problems(own) == ""
     assert "The specification of the second release of 2021 equals the commitment." in own.closing
-    assert "this is the release of 2021; the commitment is for the second release of 2021" in problems(
+    assert "this is the release of 2021, but the commitment is for the second release of 2021" in problems(
         compared_with(commitment(spec_of_year(one_release.spec, 2021, again=True)), first, tmp_path)
     )
 

@@ -138,7 +138,7 @@ def test_a_run_that_needs_more_memory_than_there_is_is_refused(tmp_path: Path, m
     ):
         dry_run(spec, {}, jobs=2)
     monkeypatch.setattr(memory, "machine_megabytes", lambda: 4999)
-    with pytest.raises(ResourceError, match="needed about 5000 MB"):
+    with pytest.raises(ResourceError, match="needed about 5,000 MB"):
         dry_run(spec, {})
 
     def greedy(*_: object) -> None:

@@ -203,7 +203,7 @@ def test_a_row_in_another_region_than_its_towns_is_found(folder: Path, document:
     moved[1, 1] = 0
     assert told(moved) == ["geography: 2 areas of 'region' and their smaller areas differ in their numbers of rows"]
     more = part.model_copy(update={"levels": [LevelPart(column="region", areas=3), *part.levels[1:]]})
-    assert told(table, more) == ["geography: 'region' has 4 areas; 3 are stated"]
+    assert told(table, more) == ["geography: 'region' has 4 areas, but release.json states 3"]
     torn = part.model_copy(update={"levels": [part.levels[1], part.levels[0], part.levels[2]]})
     assert told(table, torn) == ["geography: an area lies in two areas of the level above"]
     assert list(option_problems(document, spec)) == []

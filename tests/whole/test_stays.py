@@ -85,7 +85,7 @@ def test_with_the_key_the_untouched_draft_is_released_and_tells_a_stay_of_each_p
     code, said = said_by(monkeypatch, capsys, "plan", str(config))
     assert code == 0, said
     code, said = said_by(monkeypatch, capsys, "check", str(config), "--data", private)
-    assert (code, f"{N_PATIENTS} persons" in said) == (0, True)
+    assert (code, f"{N_PATIENTS:,} persons" in said) == (0, True)
     code, said = said_by(monkeypatch, capsys, "release", str(config), "--data", private, "--out", str(out))
     assert code == 0, said
     code, said = said_by(monkeypatch, capsys, "verify", str(out))

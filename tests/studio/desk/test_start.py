@@ -124,7 +124,7 @@ def test_the_folder_of_the_scout_becomes_the_draft_that_the_other_screens_edit(t
     opened = Opened(tmp_path)
     scouted(tmp_path)
     page = opened.shown()
-    assert f"{ROWS} rows" in page
+    assert f"{ROWS:,} rows" in page
     assert "North" in page
     assert "Hamlet" not in page
     assert opened.draft().headers["location"] == "/people"

@@ -306,7 +306,7 @@ def test_nothing_is_overwritten(folder: Path, tmp_path: Path) -> None:
         (b"a,b\n", "The file has no rows below its header"),
         (b"a,a\n1,2\n", "Every name in the header is empty or occurs more than once"),
         (b",\n1,2\n", "name every column"),
-        (b"a,\n1,2\n2,3\n", "has 1 column that can be released .*A draft needs two"),
+        (b"a,\n1,2\n2,3\n", "has only one column that can be released .*A draft needs two"),
         (b"a,b\n1,2\n3\n", "Data row 2 .*has 1 field, but the header has 2"),
         (b"PK\x03\x04", "a zip or Excel file"),
         (b"a,b\n1,1\n1,1\n", "has no column that can be released .*A draft needs two"),

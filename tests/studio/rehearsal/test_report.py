@@ -404,7 +404,7 @@ def test_a_report_that_cannot_be_written_is_a_clear_error(coins: tuple[Rehearsal
         write_report(coins[0], tmp_path, NOISE_LEVEL)
     message = str(caught.value)
     assert message.startswith(f"Cannot write the report to {tmp_path} (")
-    assert message.endswith(". attempts.sqlite is kept.")
+    assert message.endswith("The results are kept in attempts.sqlite.")
 
 
 @pytest.mark.slow
