@@ -28,28 +28,29 @@ def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]
     These are linear functions of the earlier column, up to rounding, and other increasing or decreasing functions, such as a
     square or a logarithm.
     """
-    values = numeric_columns(answers, rows)
+    values = {source: column for source, column in numeric_columns(answers, rows).items() if not np.isnan(column).all()}
     answered = {source: ~np.isnan(column) for source, column in values.items()}
     means = {source: float(column[answered[source]].mean()) for source, column in values.items()}
     centred = {source: column[answered[source]] - means[source] for source, column in values.items()}
-    squares = {source: float(column @ column) for source, column in centred.items()}
+    lengths = {source: math.sqrt(column @ column) for source, column in centred.items()}
     units, found = {source: _unit(answers[source]) for source in values}, dict[str, LeftOut]()
     for first, second in combinations(values, 2):
         known, sizes = answered[first], (len(answers[first].texts), len(answers[second].texts))
         if {first, second} & found.keys() or min(sizes) < 0.9 * max(sizes) or not np.array_equal(known, answered[second]):
             continue
         x, y, product = centred[first], centred[second], float(centred[first] @ centred[second])
-        slope, most = product / max(squares[first], 1e-300), units[second]
-        most = min(most + abs(slope) * units[first], 0.1 * math.sqrt(squares[second] / len(y)))
-        # if no row is off by more than a tenth of the standard deviation, the squared correlation is at least 0.99
-        if product**2 >= 0.98 * squares[first] * squares[second] and np.abs(y - slope * x).max() <= most:
+        slope, most = product / max(lengths[first] ** 2, 1e-300), units[second]
+        sign, most = math.copysign(1, slope), min(most + abs(slope) * units[first], 0.1 * lengths[second] / math.sqrt(len(y)))
+        # if no row is off by more than a tenth of the standard deviation, the correlation is at least 0.99
+        if abs(product) >= 0.99 * lengths[first] * lengths[second] and np.abs(y - slope * x).max() <= most:
             shift = means[second] - slope * means[first]
             because = f"in every row of the public file, it is about {slope:.4g} times {first!r} plus {shift:.4g}"
             if f"{slope:.4g} {shift:.4g}" == "1 0":
                 because = f"it has the same numbers as {first!r} in every row of the public file, up to rounding"
         elif sizes[0] == sizes[1] and all(
-            _in_same_order(x[:some], y[:some] if slope > 0 else -y[:some]) for some in (_FIRST_ROWS, None)
-        ):
+            _in_same_order(values[first][:some][known[:some]], sign * values[second][:some][known[:some]])
+            for some in (_FIRST_ROWS, None)
+        ):  # centred numbers would not do: very small ones become equal
             because = f"it is a function of {first!r} in every row of the public file, such as a square or a logarithm"
         else:
             continue
