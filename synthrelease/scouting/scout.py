@@ -208,8 +208,12 @@ def cap_of(
         return Cap(epsilon=epsilon, delta=delta, rho=Fraction(0), tests=tests)
     kept = KEPT_FOR_TESTS * epsilon if tests is None else tests
     most = rho_within(epsilon, delta) if epsilon and delta < 1 else Fraction(0)
-    if not most or rho == 0:
-        raise Unexpected("Epsilon is too small, rho is 0, or delta is not below 1")
+    if not most:
+        raise Unexpected("Epsilon must be above 0 and delta below 1")
+    if rho is not None and not 0 < rho < most:
+        raise Unexpected(
+            f"Rho must be above 0, and below the {decimal_text(rounded_down(most))} that this epsilon and delta allow"
+        )
     if rho is None:
         rho = rounded_down(most * SHARE / (1 - OF_DEPENDENCE))
     rare = sum(column.kind == "texts" for column in columns) * text_threshold(rho * (1 - OF_DEPENDENCE) / queries(columns))[1]

@@ -88,7 +88,9 @@ def test_tables_over_other_bins_or_without_rows_are_refused() -> None:
         ValueError, match="the bins are not those of the transformation. Expected x: 4 bins, y: 4 bins, found x: 4 bins, y: 3"
     ):
         public(WORLD, FOUR).check_copies([other.counts([0])])
-    with pytest.raises(ValueError, match="the public table: the bins are not those of the transformation. Expected x: 4 bins, y"):
+    with pytest.raises(
+        ValueError, match="the public table: the bins are not those of the transformation. Expected x: 4 bins, y"
+    ):
         PublicTable(counts=other.counts([0]), transformation=WORLD.transformation, public_because="made up here")
     with pytest.raises(ValueError, match="public table: the table has no rows"):
         public(WORLD, [])
