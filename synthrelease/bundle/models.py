@@ -68,8 +68,8 @@ def _model_part(
 
 
 def with_models(document: ReleaseDocument, part: ModelsPart, measured: bytes | None, specification: bytes) -> ReleaseDocument:
-    """Compute the answers to the questions that were measured directly, and add them with the noisy sums to release.json.
-    If the computation fails, the answers are left out.
+    """Compute the answers to the questions that had their own measurements ([[models]]), and add them with the noisy sums
+    to release.json. If the computation fails, the answers are left out.
 
     The answers are computed from public values, after the budget is spent. So an error in this computation must not stop the
     release.

@@ -11,7 +11,7 @@ from synthrelease.published.models import ModelsPart, ModelTermPart
 
 
 def sentences(part: ModelsPart) -> tuple[str, ...]:
-    """Return the card's paragraphs about all questions that were measured directly."""
+    """Return the card's paragraphs about the questions that had their own measurements ([[models]])."""
     return (
         "These questions were measured directly in the original file, after the table was accepted. They cost epsilon "
         f"{decimal_text(Fraction(part.epsilon))} together. The answers do not come from the released rows.",

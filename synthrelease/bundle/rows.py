@@ -102,7 +102,8 @@ class ConditionalRows:
 
 
 def conditional_rows(release: str | Path, condition: str, n: int) -> ConditionalRows:
-    """Draw rows that meet a condition. This needs no private data and costs no epsilon.
+    """Draw synthetic rows that meet a condition, from a model of the published noisy tables. This needs no private data and
+    costs no epsilon.
 
     The rows satisfy the plausibility rules of the release, and are projected in the same way as the rows of the release.
 

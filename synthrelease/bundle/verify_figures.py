@@ -53,7 +53,8 @@ _RELATIVE = 1e-9
 
 
 def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> Iterator[str]:
-    """Check the upper bounds that were computed from measurements. Yield a sentence for each problem.
+    """Check the upper bounds on criterion values that were computed from published noisy tables. Yield a sentence for each
+    problem.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes
 
 
 def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> NoisyMarginals:
-    """Parse the measurements, and convert them to the released bins.
+    """Parse measurements.json, and express its noisy tables in the bins of the released columns.
 
     Raises
     ------
@@ -249,7 +250,7 @@ def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iter
 
 def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
     """Yield a sentence if the counts in a noisy table add up to a number that differs from the number of rows by more than
-    the noise explains. Every table counts each row once, so a wrong total shows that counts were changed.
+    the noise explains. Every table counts each row once, so this check finds tables whose totals contradict each other.
 
     The noise exceeds this limit with a probability of 1e-15. In a million rounds of a search, the probability is below 1e-9 for
     each table. The limit follows from the moment generating function of a sum of k Laplace draws of scale b, which is at most

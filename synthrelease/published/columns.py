@@ -77,7 +77,7 @@ class BinPart(Part):
 
 
 class ColumnPart(Part):
-    """A column of data.csv.
+    """The description of a column of data.csv: how it is read from the private file, and its released bins.
 
     Attributes
     ----------

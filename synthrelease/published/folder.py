@@ -323,7 +323,8 @@ def public_facts(loaded: PublishedRelease) -> PublicFacts:
 
 
 def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
-    """Return the criterion at this position of the release, or None if this installation does not know its kind.
+    """Return an object that can evaluate the criterion at this position of the release, or None if no installed package
+    defines criteria of its kind.
 
     Raises
     ------

@@ -678,8 +678,8 @@ class GeographyPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns of areas that are functions of other columns: each area determines the area of the next higher
-        level.
+        """Return each column of areas that another column determines, with this other column. For example, the municipality
+        determines the region.
         """
         return tuple((above.column, (level.column,)) for above, level in pairwise(self.levels))
 

@@ -28,8 +28,8 @@ Key = tuple[tuple[str, ...], str, tuple[str, ...]]
 
 
 def models(document: ReleaseDocument, part: ModelsPart) -> Check:
-    """Check the answers to the questions that were measured directly: what they cost, how much noise they have, and whether
-    the estimates follow from the published noisy sums.
+    """Check the answers to the questions that had their own measurements ([[models]]): what they cost, how much noise they
+    have, and whether the estimates follow from the published noisy sums.
     """
     problems = [*_charges(document, part), *_noises(part)]
     if not problems:

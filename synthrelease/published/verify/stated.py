@@ -211,7 +211,7 @@ def _problems(
 
 
 def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
-    """Yield differences between the published columns and the columns of the specification."""
+    """Yield a sentence for each difference between the columns of the release and those of the specification."""
     if [part.name for part in document.columns] != list(release.columns):
         yield "schema: its columns are not the columns of the specification in their order"
         return
@@ -240,7 +240,9 @@ def _groups(column: Column, listed: Any) -> list[BinPart]:
 
 
 def _criteria_problems(parts: Sequence[CriterionPart], tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield differences between published and specified criteria, compared in order."""
+    """Yield a sentence for each difference between the criteria of the release and those of the specification. They are
+    compared in order.
+    """
     names = [str(table.get("name")) for table in tables]
     if [part.name for part in parts] != names:
         yield f"criteria: they are not the criteria of the specification ({', '.join(names)})"
