@@ -416,7 +416,7 @@ class Question:
 
 
 def parse_question(text: str, release: AskedOf) -> Question:
-    """Read a question.
+    """Parse a question about a release, such as "mean income by sex where age >= 30".
 
     A question that names a column of members is about members. It is read once for the first members, once for the second
     members, and so on.

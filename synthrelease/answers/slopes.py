@@ -135,7 +135,7 @@ def _named(part: Question) -> list[str]:
 
 def _placed(question: Question) -> Iterator[tuple[Question, int | None]]:
     """Yield the questions whose sums are added up: for a question about members, the question about the members at each
-    position, with this position. A question about rows is its own only part, with position None.
+    position, together with the position. A question about rows is yielded itself, with position None.
     """
     yield from zip(question.parts, range(len(question.slots)) if question.slots else (None,), strict=True)
 

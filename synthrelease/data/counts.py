@@ -179,8 +179,8 @@ class PackedBins(Sequence[np.ndarray]):
         return [(columns[start], columns[end - 1]) for start, end in pairwise([*starts, len(columns)])]
 
     def at(self, rows: slice | np.ndarray) -> PackedBins:
-        """Return the bins of the selected rows. A slice of rows is not copied. For an array of indices, the bins are copied to
-        an array made by `room`.
+        """Return the bins of the selected rows. A slice of rows is not copied. For an array of indices, the bins are copied
+        (see `picked`).
         """
         return PackedBins(self.layout, [part[rows] if isinstance(rows, slice) else picked(part, [rows]) for part in self.parts])
 
@@ -213,8 +213,8 @@ def in_a_row(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def picked(part: np.ndarray, choices: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the selected elements of an array, copied to an array made by `room`. The elements are selected by a mask or by an
-    array of indices.
+    """Return the selected elements of an array, in memory that is returned to the system as soon as it is unused (see `room`).
+    The elements are selected by a mask or by an array of indices.
     """
     taken, done = room(sum(int(rows.sum()) if rows.dtype == bool else len(rows) for rows in choices), part.dtype), 0
     for rows in choices:
@@ -339,7 +339,7 @@ def negative(values: np.ndarray) -> np.ndarray:
 
 
 def joined(values: Sequence[np.ndarray]) -> np.ndarray:
-    """Concatenate arrays of integers. If all arrays were made by `ones`, the result uses the memory of a single number."""
+    """Concatenate arrays of integers. If all of them are ones that use the memory of a single number, so does the result."""
     if all(part.strides == (0,) and part[0] == 1 for part in values if len(part)):
         return ones(sum(map(len, values)))
     return np.concatenate(values)

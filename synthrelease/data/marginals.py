@@ -127,7 +127,9 @@ def steps_down(columns: int, largest: int) -> Iterable[_Step]:
 
 
 def _steps(left: Columns, largest: int, fixed: int = 0, depth: int = 0) -> Iterator[_Step]:
-    """Yield the steps that start from the columns `left`. The first `fixed` of these columns are never summed out."""
+    """List, as in `steps_down`, the marginals that are computed from the marginal on the columns `left`. The first `fixed` of
+    these columns are never summed out.
+    """
     yield depth, left
     if len(left) > 1:
         for out in range(fixed, min(len(left) - 1, largest) + 1):
@@ -136,7 +138,7 @@ def _steps(left: Columns, largest: int, fixed: int = 0, depth: int = 0) -> Itera
 
 @lru_cache(maxsize=64)
 def _few_steps(columns: int, largest: int) -> tuple[_Step, ...]:
-    """Return the steps for a small number of columns (see `steps_down`). They are cached, because they depend only on the
+    """List the marginals as in `steps_down`, for a small number of columns. The list is cached, because it depends only on the
     number of columns and on `largest`.
     """
     return tuple(_steps(tuple(range(columns)), largest))
@@ -164,7 +166,7 @@ class Sparse:
 
     @cached_property
     def addends(self) -> Addends:
-        """Return the values, prepared for being summed several times."""
+        """Return the values of the stored cells, prepared for being summed several times."""
         return Addends(self.values)
 
     def some(self) -> Iterator[tuple[slice, Sequence[np.ndarray]]]:
@@ -193,7 +195,7 @@ def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
 
 
 def summed_to(layout: Layout, columns: Columns, parent: Columns, table: Table) -> Table:
-    """Sum a table with the columns `parent` of a layout to the columns `columns`. Both are in the same order."""
+    """Sum a table with the columns `parent` over those of its columns that are not in `columns`. Both are in the same order."""
     if not isinstance(table, Sparse):
         return np.add.reduce(table, axis=tuple(axis for axis, column in enumerate(parent) if column not in columns))
     return table_of(layout.subset(columns), [parent.index(column) for column in columns], table)

@@ -563,8 +563,8 @@ class RecordRule:
         )
 
     def forbidden(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """Return an (n,) mask: True for the records for which the rule is true. `digits` contains an (n,) array of bins for
-        each column.
+        """Return an (n,) mask: True for the records that the rule excludes, because it is certainly true. `digits` contains an
+        (n,) array of bins for each column.
         """
 
         def leaf(part: Comparison | Gap | Count) -> Truth:

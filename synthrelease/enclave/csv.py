@@ -409,7 +409,7 @@ class _Lines:
         self._block, self.waiting = block, deque(io.StringIO(text_of(block, self._encoding), newline=""))
 
     def give_back(self) -> None:
-        """Return the unread lines to the reader of blocks."""
+        """Put the lines that were not read back into the reader of blocks, which then returns them again."""
         lines = self._block.splitlines(keepends=True)
         self._blocks.put_back(b"".join(lines[len(lines) - len(self.waiting) :]))
         self.waiting.clear()

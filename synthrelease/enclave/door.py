@@ -195,8 +195,8 @@ class Door:
         return same
 
     def _on(self, transformation: Transformation) -> PrivateCounts:
-        """Recode the rows to the bins of a transformation. Results are cached. If the cached tables would have more than 2^22
-        cells together, the earlier results are dropped.
+        """Recode the rows to the bins of a transformation (a binning of each column). Results are cached. If the cached tables
+        would have more than 2^22 cells together, the earlier results are dropped.
         """
         self._check_whole()
         tables, key = self._binned, tuple(binning.of_atom for binning in transformation.binnings)

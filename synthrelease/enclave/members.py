@@ -174,8 +174,8 @@ def _others(texts: Texts, text: str, policy: InputTable) -> np.ndarray:
 
 
 def _kind(column: Column) -> np.dtype:
-    """Return the smallest integer type that can represent the bins of a column, and a negative number for rows that have no
-    bin.
+    """Return the integer type for the bins of a column: int16, or int32 if there are too many bins. A row without a bin has a
+    negative number.
     """
     return np.dtype(np.int16 if len(column.atoms) < 2**15 else np.int32)
 
