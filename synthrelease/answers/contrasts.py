@@ -167,8 +167,9 @@ def _together(first: float, second: float, correlation: float) -> float:
 
 
 def _correlation(first: Ratio, second: Ratio) -> float:
-    """Return, to first order, the correlation between the errors of two shares or means. It comes from noise that both
-    contain and, for members of the same root (such as one household), from the random drawing of roots.
+    """Return, to first order, the correlation between the errors of two shares or means. It comes from noise that both contain
+    and, for members of the same root (such as one household), from the random drawing of roots. The two groups have no rows in
+    common.
 
     But members of the two groups may have the same root, such as one household. If this root is drawn, the quotients of both
     groups change. In the worst case, the two changes have opposite signs.

@@ -358,8 +358,8 @@ class StatedChange:
 
 
 def stated_change(earlier_part: IntendedEstimatePart, later_part: IntendedEstimatePart) -> StatedChange | None:
-    """Compute the change from an earlier to a later published estimate. Return None if one of them has no interval, or if
-    they answer different questions or have different units.
+    """Compute the change from an earlier to a later published estimate. Return None if one of them has no interval, if they
+    answer different questions or have different units, or if only one of them is for representative values of bins.
     """
     later, earlier = _interval(later_part), _interval(earlier_part)
     if later is None or earlier is None or (earlier_part.question, earlier_part.unit) != (later_part.question, later_part.unit):

@@ -206,7 +206,9 @@ def _six(value: float | None) -> str:
 def _asked(
     release: PublishedRelease, tables: PublishedTables, question: str, confidence: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the lines of an intended question. Nothing is yielded if the noisy tables cannot answer the question."""
+    """Yield the lines of estimates.csv that answer a question for which the release is intended. Nothing is yielded if the
+    noisy tables cannot answer the question.
+    """
     try:
         answer = answered(release, question, confidence=confidence, as_first=as_first)
         read = (parse_question if as_first else asked_of)(question, release)
@@ -248,7 +250,9 @@ def _of_column(tables: PublishedTables, column: PublishedColumn, level: float, a
 def _weighted(
     tables: PublishedTables, column: PublishedColumn, weight: str, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the weighted mean of a column, if every bin has a number, and the weighted share and count of each bin."""
+    """Yield the lines of estimates.csv with the weighted mean of a column, if every bin has a representative value, and with
+    the weighted share and count of each bin.
+    """
     names = {column.name, weight}
     source, tables = _source(tables, names), tables.over(names)
     questions = [] if None in column.numbers[: column.present] else [("", _question("mean", column=column.name, weight=weight))]
@@ -278,8 +282,8 @@ def _as_weighted(line: EstimateLine) -> EstimateLine:
 
 
 def _of_members(tables: PublishedTables, name: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield the mean and median of a column over all members, and the share of each bin. Nothing is yielded if no noisy table
-    contains the column.
+    """Yield the lines of estimates.csv about a column over all members (such as all persons of households): its mean and
+    median, and the share of each bin. Nothing is yielded if no noisy table contains the column.
     """
     linked = tables.release.linked
     columns = [tables.release.by_name[slot[linked.names.index(name)]] for slot in linked.slots] if linked else []
@@ -299,7 +303,9 @@ def _of_members(tables: PublishedTables, name: str, level: float, as_first: bool
 
 
 def _means(tables: PublishedTables, column: PublishedColumn, by: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield the mean of a column in each group. Nothing is yielded if a bin of the column has no number."""
+    """Yield the lines of estimates.csv with the mean of a column in each group, such as the mean income in each region. Nothing
+    is yielded if a bin of the column has no representative value.
+    """
     if None in column.numbers[: column.present]:
         return
     names = {column.name, by} - {""}
@@ -313,8 +319,8 @@ def _means(tables: PublishedTables, column: PublishedColumn, by: str, level: flo
 def _cells(
     tables: PublishedTables, by: PublishedColumn, column: PublishedColumn, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the share and the number of rows for each cell of two columns. There are intervals for the file only. The
-    denominator of a share is the number of rows in its group of `by`.
+    """Yield the lines of estimates.csv with the share and the number of rows of each cell (combination of bins) of two columns.
+    There are intervals for the file only. The denominator of a share is the number of rows in its group of `by`.
     """
     fixed = {"column": column.name, "by": by.name, "source": _source(tables, {column.name, by.name})}
     tables = tables.over({column.name, by.name})

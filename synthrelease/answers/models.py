@@ -291,7 +291,7 @@ class MeasuredModels:
 def answered_by_models(
     release: PublishedRelease, question: str, *, confidence: float, together: bool, among: int = 1
 ) -> Estimate | None:
-    """Return the answer to a question, computed from sums that were measured directly. The result is None if these sums do not
+    """Answer a question from noisy sums that were measured directly for such questions. The result is None if these sums do not
     answer the question.
 
     Raises

@@ -164,7 +164,8 @@ def _cells(release: AskedOf, names: set[str]) -> int:
 
 
 def parse_condition(text: str, release: AskedOf) -> Condition:
-    """Read a condition on the columns of a release. Categories are written as the labels of the released table.
+    """Parse a condition on the columns of a release, such as "age >= 18". Categories are written as the labels of the released
+    table.
 
     Raises
     ------
@@ -371,7 +372,7 @@ def check_numbers(release: AskedOf, name: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question that a release can answer.
+    """A question that a release can answer, such as "mean income by sex where age >= 30".
 
     Attributes
     ----------

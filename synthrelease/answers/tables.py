@@ -60,7 +60,8 @@ class NoisyCount:
 
 
 class PublishedTables:
-    """The published noisy tables of a release. Cells that a rule excludes are exactly 0.
+    """The published noisy tables of a release, which contain numbers of rows with noise. Cells that a rule excludes are exactly
+    0.
 
     Attributes
     ----------

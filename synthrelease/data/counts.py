@@ -234,8 +234,8 @@ def few_rows(n_rows: int, most: int = _FEW_ROWS) -> Iterator[slice]:
 
 
 def number_of_indicators(counted: CountedIndicators, digits: Mapping[int, np.ndarray] | Sequence[np.ndarray]) -> np.ndarray:
-    """Return the (n_rows,) bins of a column that lists the indicators of each row, given the (n_rows,) bins of the indicators'
-    columns.
+    """Compute a column that lists which indicators are true in a row, such as `smoker + diabetic`. Return its (n_rows,) bins,
+    given the (n_rows,) bins of the indicators' columns.
     """
     marks = [has[digits[column]] for column, has in counted.marks.items()]
     return counted.bins[np.sum(marks, axis=0)]
@@ -259,8 +259,8 @@ class EqualRows:
 
     @classmethod
     def of(cls, words: Sequence[np.ndarray]) -> EqualRows:
-        """Sort rows by their words. Each word is an (n_rows,) array of integers that encodes several columns. The first word is
-        the most significant.
+        """Sort rows by words, which are (n_rows,) arrays of integers that encode several columns each. The first word is the
+        most significant.
 
         Only rows with the same first word are compared by the other words. At least one word is needed.
         """

@@ -87,8 +87,8 @@ MOST_TRIES = 100
 
 
 class NotImputed(Exception):
-    """Raised if no released row was found that can fill a gap. The message names the columns. It depends only on the released
-    table and on public randomness.
+    """Raised if no released row was found from which a missing value can be imputed. The message names the columns. It depends
+    only on the released table and on public randomness.
     """
 
 
@@ -282,8 +282,8 @@ class _Groups:
         return cls(group=group, rows=size[group], donors=pattern.donors[order], ends=np.cumsum(counts), below=below, size=size)
 
     def draw(self, recipients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Draw a donor cell for each of these recipients, with probabilities proportional to the cells' numbers of rows. Return
-        the (n,) cells.
+        """Draw a cell of donors for each recipient (a row with missing values), with probabilities proportional to the cells'
+        numbers of rows. Return the (n,) cells.
         """
         groups = self.group[recipients]
         rows = self.below[groups] + generator.integers(0, self.size[groups])

@@ -68,7 +68,7 @@ class Linked:
         return len(self.slots)
 
     def numbers(self, bins: np.ndarray) -> np.ndarray:
-        """Convert the (n_rows,) bins of roots in the column `size` to their (n_rows,) numbers of members."""
+        """Convert the (n_rows,) bins of the column `size` to the (n_rows,) numbers of members of the roots (households)."""
         numbers: np.ndarray = np.minimum(bins.astype(np.int64) + self.least, self.most)
         return numbers
 

@@ -207,7 +207,7 @@ def values_of(table: Table) -> np.ndarray:
 
 
 class Lattice:
-    """Computes the marginals of a table of integers on request.
+    """Computes the marginals of a table of integers (its sums over some of the columns) on request.
 
     Values may be negative. The difference of two tables also contains the cells that occur in only one of them. The most
     recently used marginals are cached: at most `KEPT_TABLES` marginals, with at most `KEPT_CELLS` numbers in total.
@@ -246,7 +246,7 @@ class Lattice:
         return values_of(self._table(columns))
 
     def joint(self, first: Columns, last: int) -> np.ndarray:
-        """Return the marginal on the columns (first..., last) as a full array, with its axes in this order.
+        """Return the marginal on the columns `first` and one more column, `last`, as a full array with its axes in this order.
 
         The method is fast if it is called with many values of `last` for the same `first`, because a sparse table then computes
         the codes of `first` only once.

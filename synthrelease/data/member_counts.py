@@ -40,7 +40,7 @@ class BinnedCounts(Counts):
 
     @classmethod
     def of_atoms(cls, atoms: Counts, transformation: Transformation) -> BinnedCounts:
-        """Compute the counts on the bins of a transformation from counts on atomic cells."""
+        """Compute the counts on the bins of a transformation from counts on atomic cells, the finest cells."""
         merged = atoms.merge(transformation.layout, transformation.maps)
         table = cls.__new__(cls)
         table.layout, table.counts, table._words, table._bins = merged.layout, merged.counts, merged._words, merged._bins
@@ -142,7 +142,7 @@ class RowsOnBins:
         return {name: binning.numbers for name, binning in zip(self.wide.schema.names, self.wide.binnings, strict=True)}
 
     def on_bins(self, table: Counts) -> Counts:
-        """Count the rows of members that the roots of a wide table make. The table has the bins of `wide`."""
+        """Count the rows that the roots of a wide table make in a table of members. The wide table has the bins of `wide`."""
         return on_bins(self.rows, table, self._numbers)
 
     def with_own_values(self, table: Counts) -> Counts:

@@ -123,7 +123,7 @@ class MemberRows:
 
 
 def parts_of(name: str) -> tuple[str, ...]:
-    """Return the columns in a name: one for "age", two for a difference such as "first.age - age"."""
+    """Return the columns that a name combines: one for "age", two for a difference such as "first.age - age"."""
     match = _GAP.fullmatch(name)
     return (name,) if match is None else (match[1], match[2])
 

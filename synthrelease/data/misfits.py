@@ -87,7 +87,8 @@ def _sentence(column: Column, kind: int, decimal: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadColumns:
-    """The columns that are read from the file of roots and from the file of members to make wide records (see `data.linked`).
+    """The columns that are read from the file of roots (such as households) and from the file of members (such as persons) and
+    combined in wide records (see `data.linked`).
 
     Attributes
     ----------

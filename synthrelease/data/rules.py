@@ -143,7 +143,7 @@ Rule = Comparison | Not | All | Any | Gap | Count
 
 
 def parse_rule(text: str, columns: Mapping[str, Domain], *, of_records: bool = False) -> Rule:
-    """Parse one rule.
+    """Parse one plausibility rule, such as "age < 16 and children > 0".
 
     Parameters
     ----------
@@ -402,12 +402,12 @@ def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers
 
 
 def _divides(part: Comparison, bounds: tuple[float, float], *, whole_numbers: bool) -> bool:
-    """Return whether a comparison is true for some values within the bounds, and false for others."""
+    """Return whether a comparison, such as "age >= 18", is true for some values within the bounds, and false for others."""
     return any(bounds[0] < edge <= bounds[1] for edge in _edges(part, whole_numbers))
 
 
 def _edges(part: Comparison, whole_numbers: bool) -> set[float]:
-    """Return the numbers at which a comparison changes from true to false or from false to true."""
+    """Return the numbers at which a comparison changes between true and false, such as 18 for "age >= 18"."""
     if isinstance(part.value, str):
         return set()
     if not whole_numbers:

@@ -147,7 +147,7 @@ def _increasing(first: float, last: float, text: str) -> None:
 @dataclass(frozen=True, kw_only=True)
 class Binning:
     """One way to divide a column into bins. It states the labels and representative values of the bins, and to which bin each
-    atomic bin belongs.
+    atomic bin (the finest bins) belongs.
 
     Attributes
     ----------
@@ -327,8 +327,8 @@ def bins_of_sets(names: Sequence[str], labels: Sequence[str]) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """All columns of a table, in the order of the release. For linked tables, these are the columns of the wide record, and
-    `linked` describes their arrangement.
+    """All columns of a table, in the order of the release. For linked tables, such as households and persons, these are the
+    columns of the wide record, and `linked` describes their arrangement.
     """
 
     columns: tuple[Column, ...]

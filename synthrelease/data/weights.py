@@ -34,7 +34,7 @@ WEIGHT = "weight"
 
 @dataclass(frozen=True, kw_only=True)
 class Margin:
-    """Published totals for all combinations of groups of some columns.
+    """Published totals for all combinations of groups of some columns, such as age groups and sex.
 
     Attributes
     ----------
@@ -238,7 +238,7 @@ class Joined:
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """The weights of a table and the results of raking.
+    """The weights of the cells of a released table, and the results of raking (the adjustment to published totals).
 
     Attributes
     ----------

@@ -168,7 +168,7 @@ class Blocks:
 
 
 def _without_half_a_letter(block: bytes) -> bytes:
-    """Return the bytes without a UTF-8 character at their end that may be incomplete."""
+    """Remove a UTF-8 character at the end of the bytes that may be incomplete, and return the other bytes."""
     end = len(block)
     while end and block[end - 1] & 0xC0 == 0x80:
         end -= 1
@@ -405,7 +405,7 @@ class _Lines:
             yield line
 
     def put_back(self, block: bytes) -> None:
-        """Return the lines of a block to the iterator. They are the next lines that it returns, one by one."""
+        """Give the lines of a block to the iterator, which then returns them one by one before any other lines."""
         self._block, self.waiting = block, deque(io.StringIO(text_of(block, self._encoding), newline=""))
 
     def give_back(self) -> None:

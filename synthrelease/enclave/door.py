@@ -160,7 +160,7 @@ class Door:
         return bool(digests) and opaque(lambda: self.__counts.digest()) in digests
 
     def spend(self, charge: Charge | Sequence[Charge], mechanism: Callable[[Counts], Result]) -> Result:
-        """Run a mechanism that satisfies the guarantee of `charge` on the private counts and return its output.
+        """Spend a planned charge: run a mechanism that satisfies its guarantee on the private counts, and return its output.
 
         Parameters
         ----------

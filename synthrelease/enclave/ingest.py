@@ -60,8 +60,8 @@ def ingest(
     piece: PieceOfRegister | None = None,
     unit: UnitTable = ROWS_ALONE,
 ) -> PrivateRows:
-    """Read the private file once, and return guarded counts of its rows by atomic cells. Rows that the public rules exclude are
-    not counted.
+    """Read the private file once, and count its rows by atomic cells, the finest cells. The counts are guarded. Rows that the
+    public rules exclude are not counted.
 
     Parameters
     ----------

@@ -66,8 +66,8 @@ def float_text(number: float) -> str | None:
 
 
 def decimal_text(written: str) -> str | None:
-    """Return the normal text of a decimal number that was written by Python or PostgreSQL, such as 1.50 or 1E+2. Return None
-    for NaN.
+    """Return the normal text of a decimal number that was written by Python or PostgreSQL, such as 1.5 for 1.50 and 100 for
+    1E+2. Return None for NaN.
     """
     number = Decimal(written)
     return _plain(number) if number.is_finite() else None if number.is_nan() else "-inf" if number < 0 else "inf"

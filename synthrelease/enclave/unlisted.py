@@ -41,8 +41,8 @@ LONGEST = 100
 
 
 class PrivateTexts:
-    """Private counts of the rows that have each text, for each column. The empty string represents a missing value. The counts
-    can be read only by spending a planned charge.
+    """Private counts of the rows that have each text, for each column (such as the names of cities). The empty string
+    represents a missing value. The counts can be read only by spending a planned charge.
     """
 
     def __init__(self, columns: dict[str, Counter[str]], planned: Sequence[Charge]):
@@ -50,7 +50,7 @@ class PrivateTexts:
         self._meter = Meter(planned)
 
     def spend(self, charge: Charge, mechanism: Callable[[dict[str, Counter[str]]], Result]) -> Result:
-        """Run a mechanism that satisfies the guarantee of `charge`, and return its output.
+        """Spend a planned charge: run a mechanism that satisfies its guarantee, and return its output.
 
         Raises
         ------

@@ -64,7 +64,7 @@ class Digits:
 
 
 class Known(dict[str | None, int]):
-    """Caches the bins of a column's texts, so that the rule is not evaluated for the same text in every batch.
+    """Caches the bins of a column's texts, so that the bin of a text is not determined again in every batch.
 
     Parameters
     ----------
