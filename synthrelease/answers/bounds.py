@@ -588,8 +588,8 @@ class _Measure:
         return ratio_range(facts, figure[cells], group.astype(float)[cells], self.knowledge.more, limits)
 
     def _anything(self) -> Range:
-        """Return the range of all possible answers, such as 0 to 1 for a share. It is used for a position if no member in the
-        release at this position is counted.
+        """Return the range of all possible answers, such as 0 to 1 for a share. It is used if the release contains no member
+        that the query counts.
         """
         low, high = 0.0, 1.0
         if self.kind == "mean":

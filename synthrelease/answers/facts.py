@@ -300,8 +300,8 @@ class _Builder:
         )
 
     def _merged(self, axis: int, conditions: Sequence[np.ndarray], keep: str | None) -> np.ndarray:
-        """Choose bins of a column to merge, so that the linear program becomes smaller. Return an (n_bins,) array with the same
-        number for bins that are merged, because no condition and no group separates them.
+        """Choose bins of a column to merge, so that the linear program becomes smaller: bins that no condition and no group
+        separates. Return an (n_bins,) array with the same number for bins that are merged.
         """
         name, n_bins = self.names[axis], self.shape[axis]
         if name == keep:

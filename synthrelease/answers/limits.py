@@ -475,9 +475,7 @@ def _has_known_noise(score: Score) -> bool:
 
 
 def _usable(kind: str) -> bool:
-    """Return whether a criterion of this kind also limits the errors of queries that it does not measure, such as a count of
-    any rows.
-    """
+    """Return whether a criterion of this kind also limits the errors of queries that it does not measure itself."""
     return kind in CRITERIA and not explanation_of(kind).no_bounds
 
 
