@@ -45,9 +45,7 @@ def moved(left: Counts, right: Counts, largest: int, named: Tables) -> Iterator[
 
 
 def mean_distance(counts: Counts, candidate: Counts, largest: int, named: Tables, tables: int, rows: int) -> float:
-    """Return the mean total variation distance of the compared tables. `tables` is the number of tables, and `rows` the number
-    of rows.
-    """
+    """Return the mean total variation distance of the compared tables, from the numbers of `tables` and `rows`."""
     return sum(distance for _, distance in moved(counts, candidate, largest, named)) / (2 * rows * tables)
 
 

@@ -16,7 +16,5 @@ from synthrelease.data.counts import Counts
 
 
 def figure_of(counts: Counts, figure: Callable[[Counts], float]) -> float:
-    """Let another package compute its criterion value from a copy of the table, and return this exact value. Changes to the
-    copy are discarded.
-    """
+    """Let another package compute its exact criterion value from a copy of the table. Changes to the copy are discarded."""
     return float(figure(deepcopy(counts)))

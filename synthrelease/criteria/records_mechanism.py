@@ -54,9 +54,7 @@ def released_records(table: Counts, columns: RegressionColumns) -> Records:
 
 
 def original_records(table: Counts, columns: RegressionColumns) -> Records:
-    """Return the records of the original table, with exact values in the columns `own`. A record does not depend on other
-    records.
-    """
+    """Return the original records, with exact values in the columns `own`. A record depends on no other record."""
     if not columns.own:
         return released_records(table, columns)
 
@@ -170,9 +168,7 @@ def real_moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
 
 
 def all_moments(standard: np.ndarray, residual: np.ndarray, counted: bool) -> np.ndarray:
-    """Return the (n, k) moments. They are computed elementwise from standardised features and residuals, or from bounds on
-    features and residuals.
-    """
+    """Return the (n, k) moments, elementwise from standardised features and residuals, or from bounds on them."""
     features = standard.T
     products = (features[row] * features[column] for row, column in zip(*upper_triangle(len(features)), strict=True))
     ones = [np.ones(len(residual))] if counted else []

@@ -128,9 +128,7 @@ class Blocks:
         self._file.close()
 
     def next(self, size: int) -> bytes:
-        """Return whole lines with about `size` bytes in total, or an empty result at the end of the file. Errors of reading the
-        file are not caught.
-        """
+        """Return whole lines of about `size` bytes in total, or nothing at the end of the file. Read errors are not caught."""
         block = self._read(size)
         if block.endswith(b"\n") or not block:
             return block
@@ -206,9 +204,7 @@ class PlainReader:
         self._places = [self._names[index] for index in places]
 
     def columns(self, data: bytes) -> list[Texts] | None:
-        """Parse whole lines in UTF-8, and return the requested columns. Return None if any line is not plain. The last line may
-        have no line end.
-        """
+        """Parse whole lines in UTF-8, and return the requested columns. Return None if any line is not plain."""
         if len(self._names) < 2 or self._delimiter not in _DELIMITERS or b"\0" in data or data.startswith(_MARK):
             return None
         if not _lines_are_short(data, self._longest) or (b"\r" in data and not _returns_are_plain(data)):

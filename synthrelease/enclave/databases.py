@@ -112,9 +112,7 @@ class _Column:
 
 
 def value_text(value: Any) -> str | None:
-    """Convert a value of a database to text. A timestamp with an offset is written in UTC. A duration of less than a day is
-    written as a time of day.
-    """
+    """Convert a value of a database to text. Timestamps are written in UTC, and durations below a day as a time of day."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):

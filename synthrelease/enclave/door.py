@@ -115,9 +115,7 @@ def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 def _marked(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """Draw a (bound,) mask that is True at `size` uniformly random positions. The function needs one byte of memory for each
-    position.
-    """
+    """Draw a (bound,) mask that is True at `size` uniformly random positions, in one byte of memory per position."""
     taken, missing = np.zeros(bound, dtype=bool), size
     while missing:
         taken[entropy.picks(np.full(min(missing, _AT_ONCE), bound))] = True
@@ -187,9 +185,7 @@ class Door:
         return same
 
     def rehearsed(self, entropy: SystemEntropy) -> Self:
-        """Return the table with another source of noise. Use seeded noise only for public data, because it does not protect
-        anyone.
-        """
+        """Return the table with another source of noise. Seeded noise protects nobody, so use it only for public data."""
         same = copy(self)
         same.entropy = entropy
         return same

@@ -78,16 +78,12 @@ def fixed_width_batches(
 
 
 def is_packed(file: Path) -> bool:
-    """Return whether the file has the name of a gzip file. The first bytes of the file are not read, because they belong to a
-    row.
-    """
+    """Return whether the file has the name of a gzip file. Its first bytes are not read, because they belong to a row."""
     return file.name.endswith(".gz")
 
 
 def _columns(lines: list[bytes], positions: dict[str, Position], policy: InputTable) -> dict[str, Texts]:
-    """Return the values of the lines, by column. `positions` are [first, last] or [first, last, decimals], counted in
-    characters from 1.
-    """
+    """Return the values by column. `positions` are [first, last] or [first, last, decimals], counted from 1."""
     import pyarrow as pa
 
     letters = policy.encoding in ("utf-8", "mixed") and not all(line.isascii() for line in lines)
@@ -109,9 +105,7 @@ def _columns(lines: list[bytes], positions: dict[str, Position], policy: InputTa
 
 
 def with_point(text: str, decimals: int, point: str) -> str:
-    """Insert the implied decimal point into a number, such as 12.34 for 001234 with two decimals. A number that already has a
-    point stays unchanged.
-    """
+    """Insert the implied decimal point, as in 12.34 for 001234 with two decimals, into a number that has no point."""
     if not (match := _DIGITS.fullmatch(text)):
         return text
     digits = match[2].lstrip("0").zfill(decimals + 1)

@@ -143,9 +143,7 @@ class PieceOfRegister:
         return replace(self, as_written=True)
 
     def fits(self, numbers: RecordNumbers) -> bool:
-        """Return whether the record numbers are the same as when the register was split. Return False if they are repeated or
-        if there are none.
-        """
+        """Return whether the record numbers are the same as in the split. It is False if they are repeated or missing."""
         try:
             return numbers.digest() == self.register
         except InputError:

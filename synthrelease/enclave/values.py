@@ -266,9 +266,7 @@ def _with_point(text: str, decimal: str) -> str:
 
 
 def _number(text: str, column: Column, decimal: str) -> float:
-    """Return the number in a text or, for a date, the part that the column uses. Return NaN if the text is not a number or
-    date.
-    """
+    """Return the number in a text, or the part of a date that the column uses. Return NaN if there is none."""
     if column.dates is not None and column.part is not None:
         date = column.dates.read(text)
         return math.nan if date is None else float(PARTS[column.part](date))

@@ -193,31 +193,23 @@ class PrivateTables(Budgeted):
 
     @classmethod
     def chosen(cls, scores: Sequence[int], *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> int:
-        """Privately choose the index of a high score, at the cost of `part` of a budget. Replacing a record changes each
-        score by at most `sensitivity`.
-        """
+        """Choose the index of a high score for `part` of a budget. A record moves a score by `sensitivity` at most."""
         epsilon = cls.epsilon_of_choice(part)
         return choose(scores, sensitivity=sensitivity, epsilon=epsilon, mechanism=cls.selector, entropy=entropy)
 
     @staticmethod
     def epsilon_of_choice(part: Fraction) -> Fraction:
-        """Return the epsilon of a private choice that costs this part of a budget. If parts are epsilons, the result is the
-        part itself.
-        """
+        """Return the epsilon of a private choice that costs this part of a budget: the part itself if it is an epsilon."""
         return part
 
     @classmethod
     def variance(cls, part: Fraction) -> float:
-        """Return the noise variance of every count of a table whose measurement costs `part` of the budget, or a close
-        upper bound.
-        """
+        """Return, or bound closely, the noise variance of each count of a table that is measured for `part` of a budget."""
         return cls.squares * cls.law.of_table(part).scale ** 2
 
     selector: ClassVar[str] = "exponential"
     power: ClassVar[int]
-    """The exponent p of the sensitivity: a number that changes by d has the sensitivity d^p. It is 1 for l1 and 2 for squared
-    l2.
-    """
+    """The exponent p of the sensitivity d^p of a number that changes by d: 1 for l1 and 2 for squared l2."""
     law: ClassVar[type[CountNoise]]
     squares: ClassVar[float] = 1.0
     """Variance of the noise, divided by the square of its scale."""

@@ -64,9 +64,7 @@ def measured_models(
 def noisy_totals(
     rows: Counts, functions: Sequence[RowFunction], schema: Schema, epsilon: Fraction, entropy: SystemEntropy
 ) -> tuple[int, ...]:
-    """Measure the sums of some functions over the rows, with one noise vector. Replacing a record changes each sum by at most
-    STEPS.
-    """
+    """Measure sums of functions over the rows with one noise vector. One record changes each sum by at most STEPS."""
     exact = np.array([_total(rows, function, schema) for function in functions], dtype=np.int64)
     return tuple(one_noise(exact, sensitivity=STEPS, epsilon=epsilon, entropy=entropy).tolist())
 

@@ -32,8 +32,6 @@ def own_total(rows: Counts, columns: Sequence[int], factors: Sequence[np.ndarray
 
 
 def in_steps(products: np.ndarray, ends: tuple[float, float]) -> np.ndarray:
-    """Express products of exact values in steps: 0 is the smallest possible product, STEPS the largest (`ends`). The
-    results are floats.
-    """
+    """Express products of exact values in steps: 0 is the smallest possible product, STEPS the largest (`ends`)."""
     low, high = ends
     return np.clip((products - low) / (high - low) * STEPS, 0, STEPS)

@@ -153,9 +153,7 @@ class NoisyVotes(Budgeted):
         self._teachers = Teachers.dealt(counts, pairs, teachers, entropy)
 
     def votes(self, bins: list[np.ndarray], expected: np.ndarray, part: Fraction) -> np.ndarray:
-        """Return the (rows,) noisy numbers of teachers that vote that each public row is real, at the cost of `part` of the
-        budget.
-        """
+        """Return (rows,) noisy numbers of teachers that vote that a public row is real, at the cost of `part` of the budget."""
         self._take(part)
         return opaque(lambda: noisy_votes(self._teachers, bins, expected, rho=part, entropy=self._entropy))
 

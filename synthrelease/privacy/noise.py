@@ -86,9 +86,7 @@ class Losses:
 
 
 def exponential(losses: Losses, entropy: SystemEntropy) -> int:
-    """Draw a candidate with probability proportional to exp(-loss * rate). Uniform candidates are proposed until one is
-    accepted.
-    """
+    """Draw a candidate with probability proportional to exp(-loss * rate): draw uniformly until one is accepted."""
     size = _FIRST_BATCH
     while True:
         taken = losses.first_taken(entropy.picks(np.full(size, len(losses))), entropy)
@@ -98,9 +96,7 @@ def exponential(losses: Losses, entropy: SystemEntropy) -> int:
 
 
 def permute_and_flip(losses: Losses, entropy: SystemEntropy) -> int:
-    """Return the first candidate that is accepted in a uniformly random order. The shuffle (Fisher-Yates) stops at that
-    candidate.
-    """
+    """Return the first accepted candidate in a uniformly random order. The shuffle (Fisher-Yates) stops there."""
     order, start, size = list(range(len(losses))), 0, _FIRST_BATCH
     while True:
         stop = min(start + size, len(order))
@@ -400,16 +396,12 @@ def choose(
 
 
 def secret_bytes(number: int) -> bytes:
-    """Return `number` random bytes from the operating system, for a stored key. Noise must not come from a key, because a
-    key could reproduce it.
-    """
+    """Return `number` random bytes of the operating system for a stored key. A key must not be a source of noise."""
     return secrets.token_bytes(number)
 
 
 def _check_room(values: np.ndarray, scale: float) -> None:
-    """Raise ValueError for integers that noise could move beyond 64 bits. The lowest 64-bit integer, which represents NaN,
-    is also refused.
-    """
+    """Raise ValueError for integers that noise could move beyond 64 bits, and for the lowest one, which represents NaN."""
     highest, lowest = int(values.max(initial=0)), int(values.min(initial=0))
     if not (scale <= 2.0**55 and lowest >= -_MAX_STEPS and highest <= _MAX_STEPS):
         raise ValueError("the noise scale or the values are too large for exact 64-bit noise")
