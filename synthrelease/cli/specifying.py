@@ -391,8 +391,8 @@ SMALLEST_BIN, PASSED_BY_NOISE = 50, 0.05
 
 
 def _print_passed_by_noise(spec: ReleaseSpec) -> None:
-    """Print, for criteria on ratios of counts, how likely noise alone makes the worst possible ratio (the clip) pass the
-    threshold. Nothing is printed if a joint test decides.
+    """For each criterion on ratios of counts, print the probability that noise alone makes the worst possible ratio (the
+    clip, at which ratios are cut off) pass the threshold. Nothing is printed if a joint test decides on acceptance.
     """
     from synthrelease.criteria.marginals import RelativeMarginalError
 

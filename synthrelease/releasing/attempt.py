@@ -50,16 +50,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PrivatePieces:
-    """The private table of a release, divided at random into two parts: one for the generator and one for the criteria.
-    Each part can be read only for the planned charges, each once.
+    """The private table of a release, divided at random into two parts: one for the generator and one for the criteria. A
+    part can be read only for planned charges (items of the privacy cost), once for each charge.
     """
 
     fit: PrivateCounts
     score: PrivateCounts
 
     def with_plan(self, planned: Sequence[Charge]) -> PrivatePieces:
-        """Return the same two parts for other charges. Each part can then be read only for those planned charges that
-        concern it.
+        """Return the same two parts with another list of planned charges (items of the privacy cost). Each part can then be
+        read only for those charges that concern it.
         """
         return PrivatePieces(self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score")))
 

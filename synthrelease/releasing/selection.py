@@ -201,8 +201,8 @@ def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int 
 
 
 def _ending(rule: SelectionRule) -> Callable[[], bool]:
-    """Return a function to be called after every rejected round, which decides whether the search ends: by a random draw
-    with the stop probability, or after K rounds.
+    """Return a function to be called after every rejected round, which returns whether the search ends. Depending on the
+    rule, it ends by a random draw with the stop probability, or after a random number of rounds K.
 
     K is hidden and is drawn before the first round.
     """

@@ -123,8 +123,8 @@ class RowCounts:
 
 @lru_cache(maxsize=8)
 def rows_of(world: World, of: str | None) -> RowCounts:
-    """List the distinct rows that the records of a tiny world can have. If `of` is None, each record is one row. Otherwise,
-    the members of each record give rows, as `rows_of_root` describes.
+    """List the distinct rows that the records of a tiny world can have. If `of` is None, each record is one row. Otherwise
+    a record is a root (such as a household) whose members give rows, for example one row for each member (`rows_of_root`).
     """
     if of is None:
         bins = np.stack(np.unravel_index(np.arange(world.layout.n_cells), world.layout.sizes))
@@ -199,9 +199,10 @@ def absolute(criterion: AbsoluteMarginalError, rows: RowCounts, tables: np.ndarr
 
 
 def weighted(criterion: WeightedMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the weighted marginal error: max |sum w (R - S)| over the cells of tables, divided by sum w S, with w the
-    value of a column and R, S the private and synthetic rows; bound max w / sum w S (theory 3.20, weighted marginal error).
-    It is void if no synthetic row has a weight.
+    """Return the weighted marginal error: the largest error of the sum of weights in a cell of a table, as a share of the
+    synthetic sum of weights. It is max |sum w (R - S)| / sum w S, with w the value of a column and R, S the private and
+    synthetic rows; bound max w / sum w S (theory 3.20, weighted marginal error). It is void if no synthetic row has a
+    weight.
     """
     numbers = rows.numbers(criterion.weight)
     weights = (2 * UNIT * numbers + numbers.max()) // (2 * numbers.max())  # rounded to the nearest multiple of w_max / 2^20
@@ -290,9 +291,9 @@ def _single_bins(rows: RowCounts) -> list[np.ndarray]:
 
 
 def conditional_mean(criterion: ConditionalMean, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the largest error of a group's mean: max over groups of |resized mean_R - mean_S|. A private group is filled
-    up to at least m_v rows with the middle value of the range [L, U]; bound (U - L) / min_v m_v (theory 3.3, conditional
-    means).
+    """Return the largest difference between the means of a group in the private and in the synthetic table: max over groups
+    of |resized mean_R - mean_S|. A private group with fewer than m_v rows is filled up to m_v rows with the middle value of
+    the range [L, U]; bound (U - L) / min_v m_v (theory 3.3, conditional means).
     """
     n, (low, high) = int(synthetic.sum()), (Fraction(str(end)) for end in criterion.range)
     unit = math.lcm(2 * low.denominator, 2 * high.denominator)

@@ -52,7 +52,7 @@ _COARSE = 64  # Scale of noise above which rounding reduces a mean loss by less 
 
 def mean_of_gaussian(change: np.ndarray, scale: float) -> float:
     """Return the mean privacy loss of rounded Gaussian noise on integers that differ by `change` between two tables: the
-    mean of ln(p / q) under p, the distributions of the noisy integers.
+    mean of ln(p / q) under p, where p and q are the probabilities of the noisy integers for the two tables.
 
     Continuous noise has a slightly larger mean loss, change^2 / (2 scale^2) for each integer, because rounding is
     post-processing.
@@ -282,8 +282,9 @@ def _difference(left_entropy: ReplayedEntropy, right_entropy: ReplayedEntropy, m
 
 
 def _worst(question: AskedDraw, counterpart: AskedDraw) -> float:
-    """Return the loss of the answer that distinguishes two tables best: the logarithm of the ratio of its probabilities,
-    left over right. It is the choice with the largest ratio, or noise of zero on the left table.
+    """Return the largest privacy loss of an answer: the logarithm of the ratio of its probabilities, left table over right
+    table. For a choice, the candidate with the largest ratio is taken. For noise, it is the answer with zero noise on the
+    left table.
     """
     kind, law = question.law[0], question.law[2]
     if question.is_choice:
@@ -674,8 +675,8 @@ class _FreeChoices(AdaptivePure):
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
         class FreeChoiceTables(Laplace):
             def table(self, columns: Columns, part: Fraction) -> np.ndarray:
-                """Return a noisy table, with a planted fault: the table is measured with the whole share of its round,
-                although the choice before it already used a tenth.
+                """Measure a table, with a planted fault: a table of two or more columns gets the whole budget of its round,
+                although the choice of this table already used a tenth of the budget.
                 """
                 self._take(part)
                 exact, whole = self._exact.get(columns), part / Fraction(9, 10) if len(columns) > 1 else part

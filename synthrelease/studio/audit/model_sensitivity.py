@@ -197,9 +197,8 @@ def _tables(world: World, network: list[tuple[tuple[int, ...], int]], codes: tup
 
 
 def _answers(world: World, generator: Marginals, codes: tuple[int, ...]) -> np.ndarray:
-    """Return what a `marginals` generator measures at epsilon 1, scaled so that changes are privacy losses: each table or
-    sum is divided by the scale of its noise and multiplied by `_WHOLE`. The l1 change between neighbours is then the total
-    loss.
+    """Return the exact values that a `marginals` generator measures at epsilon 1, each divided by the scale of its noise
+    and multiplied by `_WHOLE`. The l1 change between two neighbouring tables is then `_WHOLE` times their privacy loss.
     """
     charge, recorder = generator.charge(Fraction(1)), Recording()
     generator.measure(world.private(codes, [charge], recorder), charge)
@@ -209,8 +208,8 @@ def _answers(world: World, generator: Marginals, codes: tuple[int, ...]) -> np.n
 
 
 def _asked(world: World, columns: tuple[int, ...]) -> CompetingTables:
-    """Return the question how far a table is from the counts that a model expects, for the private choice of the next
-    table. The expected counts are far from every table of a few records.
+    """Return a made-up question for the private choice of the next table to measure: how far is the table of these columns
+    from the counts that a model expects? The expected counts are far from every table of a few records.
     """
     (start, weight, handicap), cells = np.array([[0], [3], [1]]), world.layout.subset(columns).n_cells
     return CompetingTables(
@@ -219,8 +218,8 @@ def _asked(world: World, columns: tuple[int, ...]) -> CompetingTables:
 
 
 def _answered(world: World, columns: tuple[int, ...], codes: tuple[int, ...]) -> np.ndarray:
-    """Return the counts of a table to which an adaptive generator adds Gaussian noise. A replaced record changes two counts
-    by 1 each, so the squared l2 change equals the l1 change.
+    """Return the exact counts of a table, to which an adaptive generator adds Gaussian noise. If a record is replaced, two
+    counts change by 1 each, so the squared l2 change equals the l1 change.
     """
     recorder = Recording()
     Gaussian(world.counts(codes), Fraction(1), recorder).table(columns, Fraction(1, 2))
@@ -236,8 +235,9 @@ def _scored(world: World, question: CompetingTables, codes: tuple[int, ...]) -> 
 
 
 def _frequencies(world: World, codes: tuple[int, ...]) -> np.ndarray:
-    """Return the counts of all columns, to which a neural generator adds noise before it draws conditions from them. A
-    replaced record changes two counts of each column. The table of a column costs a rho of 1 / number of columns.
+    """Return the exact counts of the bins of all columns. A neural generator adds noise to these counts, and draws the
+    conditions of its training from the noisy counts. If a record is replaced, two counts of each column change. The table
+    of a column costs a rho of 1 / number of columns.
     """
     columns, recorder = len(world.layout.sizes), Recording()
     noisy_frequencies(world.counts(codes), Fraction(1), recorder)

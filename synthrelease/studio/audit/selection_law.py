@@ -98,8 +98,8 @@ def hidden_law(accepted: Sequence[Fraction], law: FiniteLaw) -> LoopLaw:
 
 @dataclass(frozen=True, kw_only=True)
 class FinitePairs:
-    """All pairs of rounds on neighbouring tables whose outputs have probabilities that are multiples of 1/parts and differ
-    by a factor of at most e^eps1 (eps1-DP), grouped by their probabilities of acceptance.
+    """All pairs of rounds on two neighbouring tables in which every output has probabilities that are multiples of 1/parts
+    and differ by a factor of at most e^eps1 (eps1-DP). The pairs are grouped by their two probabilities of acceptance.
 
     `largest[A, B]` is the largest ratio of an output's probabilities among pairs that accept with probabilities A/parts and
     B/parts.
@@ -161,8 +161,8 @@ class LawCheck:
 
 
 def check_laws(parts: int, outputs: int) -> Iterator[LawCheck]:
-    """Check the claimed cost of every rule for repeating rounds, over all pairs of rounds with so many outputs and
-    probabilities that are multiples of 1/parts. Yield the results.
+    """Check the claimed cost of every rule for repeating rounds, and yield the results. Every check covers all pairs of
+    rounds with `outputs` possible tables whose probabilities are multiples of 1/parts.
     """
     for ratio in RATIOS:
         pairs = FinitePairs.of(parts, outputs, ratio)
@@ -175,8 +175,9 @@ def check_laws(parts: int, outputs: int) -> Iterator[LawCheck]:
 
 
 def allowed(law: StoppingLaw, ratio: Fraction) -> Fraction:
-    """Return the largest ratio of probabilities that the claimed cost of a search allows, e^price, rounded down. Its rounds
-    have e^eps1 = `ratio`; eps1 is rounded up by less than 1e-30.
+    """Return the largest factor by which the claimed cost of a search lets the probability of a result differ between
+    neighbouring tables: e^price, rounded down. For one round, this factor is e^eps1 = `ratio`; eps1 is rounded up by less
+    than 1e-30.
     """
     with localcontext(Context(prec=50)):
         epsilon = Fraction((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()) + Fraction(1, 10**32)

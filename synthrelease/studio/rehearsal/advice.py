@@ -79,8 +79,8 @@ class BudgetPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
-    """What to expect of a release that draws its configurations from the shortlist of a rehearsal, such as its number of
-    rounds.
+    """What to expect of a release, such as its mean number of rounds. In every round, the release draws a configuration (a
+    generator with its settings and bins) from the shortlist, the configurations that a rehearsal on public data selected.
 
     The probability p that a round is accepted depends on the private fit, which is made once. The values below are means over
     the fits of the rehearsal. Let f(x) = sum_k Pr[K = k] x^k, where K is the hidden number of rounds. Then nothing = f(1 - p)
@@ -199,18 +199,15 @@ def frontier(spec: ReleaseSpec, attempts: Mapping[Fraction, Sequence[AttemptResu
 
 
 def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None:
-    """Return the budget with the smallest total epsilon at which rounds are surely accepted often enough, or None if there
-    is no such budget.
-
-    Rounds are surely accepted often enough if the whole confidence interval of the acceptance probability is at or above
-    the target.
+    """Return the budget with the smallest total epsilon at which the acceptance probability of a round reaches the target,
+    even at the lower end of its confidence interval. If there is no such budget, return None.
     """
     return next((point for point in sorted(points, key=lambda point: point.total) if point.acceptance.low >= target), None)
 
 
 def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per_fit: int = 1) -> Outlook | None:
-    """Return what to expect of a release, such as its mean number of rounds, estimated from attempts with the
-    configurations on the shortlist. If there are no attempts, return None.
+    """Estimate what to expect of a release, such as its mean number of rounds, from rounds on public data (attempts) with
+    the configurations on the shortlist. If there are no attempts, return None.
 
     Parameters
     ----------
@@ -249,8 +246,9 @@ def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared:
 
 
 def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> np.ndarray:
-    """Return the mean acceptance chance of the attempts that share a private fit, as an (n_fits,) array. A private fit is a
-    random result, such as a measurement, that a release makes once for all of its rounds.
+    """Return the mean acceptance probability of the attempts with each private fit, as an (n_fits,) array. A private fit is
+    a random result, such as a noisy measurement, that a release makes once and uses in all rounds. Attempts with the same
+    number share a fit.
 
     Fits with fewer than `least_per_fit` attempts are left out. If no fit has enough attempts, the only entry is the mean of
     all attempts. Without attempts, the array is empty.
@@ -317,8 +315,9 @@ def mean_nothing(law: StoppingLaw, chances: Sequence[float]) -> float:
 
 
 def chances_of_nothing(law: StoppingLaw, chances: Sequence[float]) -> list[float]:
-    """Return, for each private fit, the probability that a search ends with "nothing": f(1 - a), where a is the probability
-    that a round with this fit is accepted, and f generates the number of rounds, f(x) = E[x^K].
+    """Return, for each private fit (a random result that all rounds of a release share), the probability that no round of a
+    search is accepted. It is E[(1 - a)^K], where a is the probability that a round with this fit is accepted, and K is the
+    random number of rounds.
     """
     return np.asarray(law.nothing(1 - np.asarray(chances, dtype=float))).tolist()
 
@@ -438,9 +437,9 @@ def rounded(shares: Mapping[int, float]) -> FiniteLaw:
 
 
 def _constraints(epsilon: float, price: float, rounds: np.ndarray) -> np.ndarray:
-    """Return the coefficients of the linear programme's constraints, one column for each number of rounds k and two rows
-    for each point of a mesh of acceptance probabilities: (2 mesh, n). A distribution Pr[K = k] keeps to the price if every
-    row's sum is at most 0.
+    """Return the coefficients of the linear programme's constraints as a (2 mesh, n) array, with one column for each number
+    of rounds k and two rows for each acceptance probability on a mesh. A distribution Pr[K = k] costs at most `price` on
+    this mesh if no row has a sum, weighted by these probabilities, above 0.
     """
     odds = np.exp(np.linspace(-_REACH, epsilon, _MESH))  # of A'
     factor = math.exp(epsilon)
@@ -467,8 +466,8 @@ def _per_round(accepted: np.ndarray, rejected: np.ndarray, rounds: np.ndarray) -
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """What a rehearsal offers for one generation budget: the cheapest distribution of the number of rounds that finds a
-    table often enough, and its cost.
+    """The cheapest plan for one generation budget (the epsilon or rho for making a table): the distribution of the number
+    of rounds that costs least among those that find a table often enough, and the epsilon of such a release.
 
     Attributes
     ----------
@@ -594,8 +593,8 @@ def with_law(spec: ReleaseSpec, generation: Fraction, law: FiniteLaw) -> Release
 
 
 def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
-    """Return the epsilon of one round with this generation budget. None if a round has a delta; no distribution of rounds
-    is offered then.
+    """Return the epsilon of one round with this generation budget. Return None if the guarantee of a round is not pure
+    (delta = 0). No distribution of the number of rounds is proposed then.
 
     With [partition], return the epsilon of the more expensive piece of the file.
     """
@@ -640,15 +639,16 @@ class PlanGoal:
 
     @property
     def most(self) -> int:
-        """Return the largest number of rounds that may be offered: ten times the mean number of rounds until the first
-        acceptance, if rounds are accepted with the target probability.
+        """Return the largest number of rounds that may be proposed: ten times 1 / `target`, but at most `MOST_ROUNDS`. If
+        rounds are accepted with probability `target`, 1 / `target` is the mean number of rounds until the first acceptance.
         """
         return min(MOST_ROUNDS, math.ceil(10 / self.target))
 
 
 def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], aim: PlanGoal, *, anew: bool = False) -> Offer:
-    """Return the cheapest distribution of the number of rounds for one generation budget, with the certified epsilon of the
-    release. If no distribution finds a table often enough, the offer has none.
+    """Return, for one generation budget, the cheapest distribution of the number of rounds that finds a table often enough,
+    and the certified epsilon of a release with this distribution. If no distribution finds a table often enough, these
+    entries of the result are None.
 
     Parameters
     ----------
@@ -673,8 +673,9 @@ def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], aim
 def first_offer(
     spec: ReleaseSpec, generation: Fraction, shortlist: Sequence[int], results: Sequence[AttemptResult], aim: PlanGoal
 ) -> Offer:
-    """Return the offer for a generation budget, estimated from the attempts that also chose the shortlist. A private fit
-    counts separately only if at least half of the configurations on the shortlist were tried with it.
+    """Return the cheapest distribution of the number of rounds for a generation budget, estimated from the first attempts,
+    which may also have been used to choose the shortlist. A private fit (a random result that rounds share) counts
+    separately only if at least half of the configurations on the shortlist were tried with it.
     """
     return offer(spec, generation, _chances(results, shares_luck(spec), (len(shortlist) + 1) // 2), aim)
 
@@ -682,8 +683,8 @@ def first_offer(
 def propose(
     spec: ReleaseSpec, shortlist: Sequence[int], first: Mapping[Fraction, Offer], aim: PlanGoal, tried: RunAttempts
 ) -> Proposal | None:
-    """Return the advice on the number of rounds and the generation budget, or None if there is no shortlist or the rounds
-    cost a delta.
+    """Advise how many rounds a release should run, and with which generation budget. Return None if the shortlist has no
+    configuration, or if the guarantee of a round is not pure (delta = 0).
 
     Parameters
     ----------
@@ -699,8 +700,8 @@ def propose(
     looks = Looks(planned=-(-attempts // _together(shortlist, shared)))
 
     def fresh(generation: Fraction, start: int, phase: str) -> list[AttemptResult]:
-        """Run new attempts until the interval of the acceptance probability is narrow enough, and return their results. If
-        time runs out first, return an empty list.
+        """Run new attempts until the confidence interval of the acceptance probability is narrow enough, or the planned
+        number is reached, and return their results. If time runs out first, return an empty list.
         """
         pairs, results = fresh_attempts(shortlist, start, attempts), list[AttemptResult]()
         for figures in looks.after:
@@ -736,8 +737,9 @@ def propose(
 
 
 def fresh_attempts(shortlist: Sequence[int], first: int, attempts: int) -> list[tuple[int, int]]:
-    """Return pairs (configuration, number) for at least `attempts` new attempts, numbered from `first`. Attempts with the
-    same number share a private fit, and the configurations of the shortlist take turns.
+    """Return at least `attempts` new attempts to run, as pairs (configuration, number) with numbers from `first` on.
+    Attempts with the same number share a private fit, a random result that all rounds of a release share. The
+    configurations of the shortlist take turns.
     """
     together = min(PER_FIT, len(shortlist))
     return [
@@ -748,7 +750,9 @@ def fresh_attempts(shortlist: Sequence[int], first: int, attempts: int) -> list[
 
 
 def _together(shortlist: Sequence[int], shared: bool) -> int:
-    """Return how many attempts use the same private fit, or 1 if the rounds of a release share no fit."""
+    """Return how many attempts are made with one private fit, that is, with one random result that all rounds of a release
+    share. If the rounds share no such result, return 1.
+    """
     return min(PER_FIT, len(shortlist)) if shared else 1
 
 
@@ -765,8 +769,8 @@ def _whole_passes(figures: int, shortlist: Sequence[int], shared: bool) -> int:
 
 
 def _units(results: Sequence[AttemptResult], shared: bool) -> tuple[float, ...]:
-    """Return acceptance probabilities that are independent of each other: one for each private fit, or one for each attempt
-    if the rounds of a release share no fit.
+    """Return independent observations of the acceptance probability: one for each private fit (a random result that all
+    rounds of a release share), or one for each attempt if the rounds share nothing.
     """
     return _chances(results, shared=True) if shared else tuple(result.chance for result in results)
 
@@ -796,7 +800,7 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, sh
 
 
 def _chances(results: Sequence[AttemptResult], shared: bool, least_per_fit: int = 1) -> tuple[float, ...]:
-    """Return, for each private fit, the mean probability that an attempt with this fit is accepted. If rounds share no fit,
-    return the mean of all attempts as the only entry.
+    """Return, for each private fit (a random result that all rounds of a release share), the mean acceptance probability of
+    the attempts with this fit. If rounds share no fit, return the mean of all attempts as the only entry.
     """
     return tuple(chances_by_fit(results, least_per_fit if shared else sys.maxsize).tolist())

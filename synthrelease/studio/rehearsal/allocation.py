@@ -66,8 +66,9 @@ _WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredPart:
-    """One part of the budget for measurements: a table, a group of tables, or sums that share one noise vector. Each part
-    is a term of a setting, such as `2 a:b` (the table of a and b with weight 2) in `tables`.
+    """One measurement, or group of measurements, with its own share of the budget: a table, a group of tables, or sums that
+    are measured together with one noise vector. In a setting such as `tables`, it is one term, such as `2 a:b` (the table
+    of columns a and b with weight 2).
 
     Attributes
     ----------
@@ -111,7 +112,9 @@ class Allocation:
         return sum((weight * part.number for part, weight in zip(self.parts, self.weights, strict=True)), Fraction(0))
 
     def moved(self, factors: Sequence[float], test: float) -> Allocation:
-        """Return another allocation, with each weight, and the epsilon of the joint test, multiplied by its factor."""
+        """Return the allocation in which each weight is multiplied by its factor, and the epsilon of the joint test by
+        `test`.
+        """
         weights = tuple(few_digits(weight * Fraction(factor)) for weight, factor in zip(self.weights, factors, strict=True))
         return replace(self, weights=weights, test=few_digits(self.test * Fraction(test)))
 
@@ -122,8 +125,8 @@ class Allocation:
 
     @property
     def too_many(self) -> bool:
-        """Return whether there are too many tables and sums to compare their weights by tries. If there are too many of them,
-        weights keep their ratios.
+        """Return whether there are too many tables and sums to find the best weight of each by trials. If there are too
+        many, the weights keep their ratios.
         """
         return self.terms > MOST_PARTS
 
@@ -238,8 +241,8 @@ class Divisible:
         return Fraction(math.floor(low * 1000 * _FINEST), 1000 * _FINEST)
 
     def in_budgets(self, allocation: Allocation) -> Allocation:
-        """Return the same allocation with budgets as weights: each weight is then the epsilon or rho of one table, or of
-        one noise vector of sums.
+        """Return the same allocation with weights that are budgets: the weight of a table, or of a noise vector of sums, is
+        then the epsilon or rho that it gets.
         """
         share = self.generation(allocation) / allocation.whole
         return replace(allocation, weights=tuple(weight * share for weight in allocation.weights))
@@ -264,8 +267,8 @@ class Divisible:
         return self._spec_of(allocation, self.generation(allocation))
 
     def spec_at(self, allocation: Allocation) -> ReleaseSpec:
-        """Return the specification in which the weight of each table, or noise vector of sums, is its budget. The release
-        may then cost more or less than the total.
+        """Return the specification in which each table, or noise vector of sums, gets its weight as its budget (epsilon or
+        rho). The release may then cost more or less than the total.
         """
         fine = 1000 * _FINEST if self.gaussian else _FINEST
         return self._spec_of(allocation, Fraction(math.ceil(allocation.whole * fine), fine))
@@ -309,8 +312,8 @@ def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart,
 
 
 def _settings_of(generator: MarginalsGenerator) -> tuple[object, ...]:
-    """Return what a generator measures, as a tuple for comparing generators: the kind of its noise, and its settings of
-    tables and sums.
+    """Return a tuple of what a generator measures: the kind of its noise, and its settings of tables and sums. If two
+    generators have equal tuples, they measure the same.
     """
     return (type(generator), *(getattr(generator, name, None) for name in FIELDS))
 
@@ -334,8 +337,8 @@ _PRIOR_SHARE = 5
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Populations:
-    """Public tables that take the place of the private table when an allocation is tried, and the public tables that
-    generators start from.
+    """The public data on which divisions of the budget (allocations) are tried: tables in the place of the private table,
+    and the public tables from which generators start.
 
     Attributes
     ----------
@@ -352,8 +355,8 @@ class Populations:
 
     @property
     def divided(self) -> bool:
-        """Return whether the public file must be divided because generators start from it: a fifth for the generators, and
-        the rest in the place of the private table.
+        """Return whether generators start from the public file itself. If they do, the file must be divided: a fifth of its
+        rows for the generators, and the other rows in the place of the private table.
         """
         return any(prior.same_as(self.public) for prior in self.priors.values())
 
@@ -409,7 +412,8 @@ _TESTS = (0.7, 0.85, 1.0, 1.2, 1.4)  # Factors of the epsilon of the joint test 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OppositeTries:
-    """A pair of rounds with the same random numbers, in which the budgets of all parts are changed in opposite directions.
+    """Two rounds on public data with the same random numbers. Where the first round gives a table or sum more budget than
+    the division under study, the second gives it less, and the reverse.
 
     Attributes
     ----------
@@ -439,8 +443,9 @@ class SlopesOfParts:
 
     @classmethod
     def of(cls, present: Sequence[OppositeTries], earlier: Sequence[OppositeTries], deviations: np.ndarray) -> Self | None:
-        """Estimate from pairs of tries how much the noise of each part worsens each criterion. The result is None if too
-        few pairs made candidates, or if no criterion has a finite slack.
+        """Estimate how much more noise in each measured part (such as a table) worsens each criterion, from pairs of trials
+        with different budgets. The result is None if too few pairs gave synthetic tables, or if no criterion has a finite
+        slack (distance from failing).
 
         Parameters
         ----------
@@ -477,7 +482,8 @@ class SlopesOfParts:
         return np.asarray((self.slacks - (moved - present) - margin) / np.sqrt(variance))
 
     def step(self, divisible: Divisible, present: Allocation, radius: float) -> Allocation:
-        """Return the allocation near the present one, at the same total, with which criteria are least likely to fail.
+        """Return the division of the budget near the present one, with the same total epsilon, with which synthetic tables
+        are least likely to fail a criterion.
 
         Parameters
         ----------
@@ -576,8 +582,9 @@ def run_tries(spec: ReleaseSpec, populations: Populations, seed: int, population
 
 
 def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: Sequence[float]) -> tuple[float, ...]:
-    """Return the slack of each criterion (its distance from failing, in sensitivities). A criterion on ratios gives the
-    slack of each bin instead.
+    """Return how far a candidate (a synthetic table) is from failing each criterion, in units of the criterion's
+    sensitivity. This distance is called the slack. For a criterion on ratios of counts, return the slack of each bin
+    instead.
 
     The slack of a criterion on ratios is the smallest slack of all bins. In a bin whose slack is not the smallest, small noise
     does not change the slack of the criterion, but large noise does. The slack of the bin falls in proportion to the noise of
@@ -596,8 +603,8 @@ def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: 
 
 
 def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
-    """Return, for each try, the probability that a release with the same random numbers finds a table that truly meets
-    every threshold, as an (n,) array.
+    """Return, for each trial on public data, the probability that a release with the same random numbers finds a table, and
+    that this table truly meets every threshold, as an (n,) array.
 
     A search of several rounds is treated as repeated tests of one candidate, because the measurements are the same.
     """
@@ -607,8 +614,9 @@ def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
 
 
 def smoothed(tries: Sequence[Try], scale: float) -> np.ndarray:
-    """Return the (n,) probabilities that the candidates of the tries pass the joint test if its noise is multiplied by
-    `scale`. They tell allocations apart even if nearly all tries pass, or none.
+    """Return, for each trial on public data, the probability that its synthetic table passes the joint test of all criteria
+    if the noise of the test is multiplied by `scale`. With a large `scale`, these (n,) probabilities show which division of
+    the budget is better even if nearly all trials pass the test, or nearly none.
     """
     return np.array([attempt.chance(scale) for attempt in tries])
 
@@ -621,7 +629,8 @@ SMOOTH = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """How often a release with one allocation of the budget succeeds, in new tries.
+    """How often a release with one division of the budget finds a table that truly meets every threshold, estimated from
+    new trials on public data.
 
     Attributes
     ----------
@@ -639,8 +648,8 @@ class Judged:
 
 
 def wide(tries: Sequence[Try]) -> float:
-    """Return a factor for the noise of the joint test that makes a typical try neither sure to pass nor sure to fail, so
-    that allocations can be compared.
+    """Return a factor for the noise of the joint test with which a typical trial is sure neither to pass nor to fail. With
+    this factor, divisions of the budget can be compared even if all trials pass, or none.
     """
     finite = [attempt.excess for attempt in tries if math.isfinite(attempt.excess)]
     return max(SMOOTH, abs(float(np.median(finite))) / 2) if finite else SMOOTH
@@ -675,7 +684,8 @@ _LEAST_STEP = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class AllocationOutcome:
-    """The result of a search for an allocation: the chosen allocation, and how it and the first allocation did in new tries.
+    """The result of a search for the best division of the budget: the chosen division, and how often releases with the
+    first and with the chosen division succeed in new trials.
 
     Attributes
     ----------
@@ -767,8 +777,8 @@ class Search:
         return np.asarray(budgets ** (-self._divisible.power / 2))
 
     def _pairs(self, allocation: Allocation, phase: str) -> list[OppositeTries]:
-        """Run pairs of tries around an allocation. The first try of a pair changes all budgets at random. The second makes
-        the opposite changes with the same noise.
+        """Run pairs of trials with budgets near those of an allocation. In the first trial of a pair, each budget is raised
+        or lowered at random. In the second trial, each budget is changed the other way, with the same random numbers.
         """
         budgets, noise = self._divisible.in_budgets(allocation), self._noise_of(allocation)
         coins = SeededEntropy(self._seed, 6, self._next_number).generator()
@@ -793,9 +803,9 @@ class Search:
         ]
 
     def _best(self, path: Sequence[Allocation]) -> Allocation:
-        """Return the allocation that does best on new noise. All are compared, then the better half with more tries, and so
-        on. The score adds to the share of successes a smoothed probability of passing, because a few unlucky tries decide
-        the first alone.
+        """Return the allocation that does best in new trials. All allocations are compared first, then the better half in
+        twice as many trials, until one is left. The score of an allocation is its share of successes plus a smoothed
+        probability of passing the joint test, because a few unlucky trials would decide the share of successes alone.
         """
         candidates, per_population = list(path), 2 * _PER_POPULATION
         while len(candidates) > 1:
@@ -815,7 +825,9 @@ class Search:
     def _compared(
         self, allocations: Sequence[Allocation], populations: Sequence[int], per_population: int, phase: str
     ) -> list[list[Try]]:
-        """Try each allocation on the same populations with the same new noise. Return the tries of each, in the same order."""
+        """Try every allocation on the same public tables with the same new random numbers. Return one list of trials for
+        each allocation, in the order of the allocations.
+        """
         numbers = range(self._next_number, self._next_number + per_population)
         self._next_number += per_population
         specs = [self._divisible.spec_with(allocation) for allocation in allocations]
@@ -902,7 +914,9 @@ def _above_zero(option: str, text: str | None) -> Fraction | None:
 
 
 def allocation_words(outcome: AllocationOutcome) -> list[str]:
-    """Return sentences on the proposed allocation, on its expected result, and on the tries behind this expectation."""
+    """Return sentences on the proposed division of the budget, on how often a release with this division succeeds, and on
+    the trials from which this share was estimated.
+    """
     spec, divisible = outcome.divisible.spec, outcome.divisible
     same = outcome.chosen == divisible.start
     compared = "" if same else f"; the current weights reach {_share(outcome.first_as_is)} and {_share(outcome.first_others)}"

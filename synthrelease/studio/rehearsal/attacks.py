@@ -106,8 +106,8 @@ class Twins:
 
 @dataclass(frozen=True, kw_only=True)
 class FitEvidence:
-    """What one fit of a generator tells an intruder who knows both twin tables and guesses to which of them the generator
-    was fitted.
+    """What one fit of a generator reveals to an intruder. The intruder knows two tables that differ in one row (twins), and
+    guesses to which of them the generator was fitted.
 
     Attributes
     ----------
@@ -225,8 +225,9 @@ def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[
 
 
 def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Generator) -> tuple[float, float]:
-    """Return the logarithm of the likelihood ratio of noisy tables (the first twin table was used, or the second), and the
-    probability that its sign is right if the noise is as claimed.
+    """Return two numbers on noisy tables that were measured on one of two twins (tables that differ in one row): the
+    logarithm of their likelihood ratio, first twin over second, and the probability that the sign of such a ratio tells the
+    right twin if the noise is as claimed.
 
     Parameters
     ----------
@@ -280,8 +281,9 @@ def _log_law(noise: CountNoise, at: float | np.ndarray) -> np.ndarray:
 
 
 def _agreement(rows: Counts, row: np.ndarray, other_row: np.ndarray) -> np.ndarray:
-    """Return how much more synthetic rows agree with the first of two given rows than with the second. The (n_sets,)
-    differences of two numbers of rows are for each column, and each pair of columns, in which the given rows differ.
+    """Return whether synthetic rows agree more often with the first or with the second of two given rows. For each column,
+    and each pair of columns, in which the given rows differ, the result has one difference: the number of rows that agree
+    with the first row minus the number that agree with the second, as an (n_sets,) array.
     """
     same = [(rows.bins[column] == row[column], rows.bins[column] == other_row[column]) for column in range(len(row))]
     columns = [column for column in range(len(row)) if row[column] != other_row[column]]
@@ -322,8 +324,9 @@ def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[Memb
 
 
 def _discriminant(evidence: Sequence[FitEvidence]) -> Callable[[np.ndarray], int]:
-    """Return a function that guesses from synthetic rows which of two twin tables was used, 0 or 1. It learns from these
-    fits: sets of columns count more if their agreement (the entry `rows` of a fit) differs clearly between the twins.
+    """Learn how to tell from synthetic rows to which of two twin tables (tables that differ in one row) a generator was
+    fitted. Return a function that guesses 0 or 1. A set of columns gets more weight if its entry in the `rows` of the fits
+    differs clearly between the twins.
     """
     groups = [np.array([fit.rows for fit in evidence if fit.twin == twin]) for twin in (0, 1)]
     if not all(len(group) for group in groups):

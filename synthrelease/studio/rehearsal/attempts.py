@@ -128,8 +128,8 @@ def run_attempts(trials: Trials, attempts: Sequence[tuple[int, int]], generation
 def attempts_on_public(
     spec: ReleaseSpec, public: Counts, seed: int, attempts: Sequence[tuple[int, int]]
 ) -> list[AttemptResult]:
-    """Run rounds of a release on a public table with the planned budget, and return their results. Each is given by the
-    pair (configuration, number).
+    """Run rounds of a release on a public table with the planned budget, and return their results. Each round in `attempts`
+    is given as a pair (configuration, number).
     """
     return run_attempts(Trials(spec=spec, counts=public, seed=seed), attempts, spec.generation_budget)
 
@@ -355,8 +355,8 @@ def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, fl
 
 @lru_cache(maxsize=4096)  # a race looks at the same figures in every stage
 def _lower_by_bets(times: tuple[tuple[float, int], ...], winnings: float) -> float:
-    """Return the lower end of the interval of `narrow_mean`, rounded down: the smallest mean m at which a gambler who bets
-    against m ends with less than `winnings`.
+    """Return the lower end of the confidence interval of `narrow_mean`, rounded down. It is the smallest mean m that the
+    values do not refute: a gambler who bets on values above m ends with less than `winnings`.
 
     Parameters
     ----------
@@ -381,7 +381,8 @@ def _log(value: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Looks:
-    """Confidence intervals for a mean, after a quarter, a half and all of the planned values, that all hold together.
+    """Confidence intervals for one mean, after a quarter, a half and all of the planned values. With probability at least
+    `level`, all of them contain the mean.
 
     Sampling may stop at the first interval that is narrow enough. The probability that any of the intervals misses the mean is
     at most 1 - level (Boole), so the stated interval holds with this confidence.
@@ -621,7 +622,7 @@ class Race:
 
     @classmethod
     def of(cls, results: Sequence[Mapping[int, AttemptResult]], thresholds: Sequence[float], goal: RaceGoal) -> Race:
-        """Decide from the results so far which configurations are dropped or settled, and which attempts are run next.
+        """Decide from the results so far which configurations get no further attempts, and which attempts are run next.
 
         Parameters
         ----------

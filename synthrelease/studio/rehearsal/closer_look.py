@@ -107,8 +107,9 @@ Part = tuple[Condition, tuple[Condition, ...]]
 
 
 def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[Part]]:
-    """Return the kind of a question ("rows", "share" or "mean"), the column whose mean is asked (or an empty string), and
-    the conditions that define the rows, in one part or, for a difference, two.
+    """Translate an intended question into what a rehearsal computes. Return its kind ("rows", "share" or "mean"), the
+    column whose mean is asked (or an empty string), and the conditions that select the rows, in one part or, for a
+    difference, in two.
 
     A question about a difference has two parts: the answer for the second part is subtracted.
 
@@ -173,8 +174,8 @@ class PublicJudge:
         self.charges = charges
 
     def figures(self, released: Counts) -> tuple[float, ...]:
-        """Return the exact value of each criterion for a synthetic table, or NaN if there is no value. For a criterion that
-        shared measurements answer, return the bound that they give.
+        """Return the exact value of each criterion for a synthetic table, or NaN if there is no value. If a release answers
+        a criterion from measurements that all rounds share, return the bound that these measurements give.
 
         Parameters
         ----------
@@ -245,7 +246,9 @@ class UnguardedPair:
 
     @property
     def lost(self) -> bool:
-        """Return whether the candidates lost the association: it is strong, and they preserve less than half of it."""
+        """Return whether many public rows show the association but the candidates (synthetic tables) lost it: their median
+        Cramer's V is less than half of that in the public file.
+        """
         return self.strong and self.candidates_v is not None and self.candidates_v < self.cramers_v / 2
 
 
@@ -373,8 +376,9 @@ class Yardstick:
 def yardsticks(
     spec: ReleaseSpec, public: Counts, configuration: Configuration, seed: int, *, projecting: bool = True, n_splits: int = 2
 ) -> tuple[Yardstick, ...]:
-    """Return, for each criterion, its values for a perfect release and for independent columns, with which its threshold
-    can be compared.
+    """Return reference values of each criterion, with which its threshold can be compared: for a perfect release (one
+    random half of the public rows in place of the synthetic rows, the other in place of the private rows), and for columns
+    made independent.
 
     Parameters
     ----------

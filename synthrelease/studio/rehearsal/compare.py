@@ -325,8 +325,8 @@ def share_of_threshold(figure: float, threshold: float) -> float:
 
 @one_thread
 def own_figures(trials: Trials, index: int, comparison: CopyComparison) -> BaselineFigures:
-    """Return the results of the release itself, to compare with the other methods: synthetic copies from one configuration
-    at the planned budget, judged like theirs.
+    """Make synthetic copies with one configuration of the release at the planned budget, and judge them in the same way as
+    the copies of the other methods.
     """
     start, copies = process_time(), list[Counts]()
     for copy in range(max(1, comparison.copies)):

@@ -183,7 +183,7 @@ def strongest_pairs(table: Counts, missing: Collection[str] = (), counted: PairT
 
 def strengths_of(table: Counts, pairs: Iterable[Pair], missing: Collection[str]) -> Strengths:
     """Return how strongly columns are associated: Cramer's V of each pair, and the share of the rows in each bin. From
-    these numbers, the plan of a release predicts what is preserved.
+    these numbers, the plan of a release predicts which associations the synthetic rows preserve.
     """
     names, n_rows, shares = table.layout.columns, max(1, table.total), dict[str, list[float]]()
     for axis, name in enumerate(names):
@@ -265,8 +265,8 @@ class Purse:
         return self.kind.of_table(self.cost).mean_size
 
     def sharing(self, tables: Iterable[tuple[int, Fraction]]) -> _Sharing:
-        """Return the sums from which the noise of these tables is computed if they share the budget. Each table is given by
-        its number of cells and its weight.
+        """Return the two sums from which the noise of tables that share the budget is computed (`_Sharing`). Each table is
+        given by its number of cells and its weight.
         """
         weighted = [(cells, float(weight)) for cells, weight in tables]
         noisy = sum(cells / weight**self._power for cells, weight in weighted)
@@ -287,8 +287,9 @@ class Purse:
 
 @dataclass(frozen=True, kw_only=True)
 class _Sharing:
-    """Two sums from which the noise of tables that share a budget is computed: the sum of their weights, and the sum of
-    cells / weight^p, where noise is proportional to budget^-p.
+    """Two sums over tables that share a budget, from which their total noise is computed: the sum of their weights, and the
+    sum of (number of cells) / weight^p. The power p says how noise falls as the budget grows: it is proportional to
+    budget^-p.
     """
 
     weight: float
@@ -325,7 +326,8 @@ def telling_tables(
     *,
     progress: Callable[[str], None] = lambda doing: None,
 ) -> TellingTables:
-    """Select sub-tables of two or three columns that improve a model of maximum entropy, when each measurement costs accuracy.
+    """Select the tables of two or three columns whose measurement improves a model of maximum entropy more than it costs. A
+    measurement has a cost, because all measured tables share the budget and become noisier with each further table.
 
     The selection runs in rounds, like the adaptive selection of AIM (McKenna, Mullins, Sheldon & Miklau 2022). It needs no
     noise, because the table is public. Each round fits a model to the selected tables and looks at the tables with the largest
@@ -372,8 +374,8 @@ def telling_tables(
 
 
 def _beyond_chance(counts: np.ndarray, model: np.ndarray) -> np.ndarray:
-    """Return how much the counts of tables differ from those of a model, beyond what chance explains, in rows: the absolute
-    errors summed over all cells, minus the sampling error of so many rows.
+    """Return by how many rows the counts of tables differ from those of a model beyond what chance explains: the absolute
+    errors summed over all cells, minus an allowance for sampling errors.
 
     The mean sampling error of a cell with m rows is sqrt(2 m / pi), with variance m (1 - 2 / pi). Two standard deviations of
     the sum are subtracted, too.
@@ -428,8 +430,8 @@ class _Search:
         self.put_first(())
 
     def errors_of_independence(self) -> dict[Columns, float]:
-        """Return the error of each pair that is not yet chosen (as `errors_of` does) in a model in which all columns are
-        independent.
+        """Return the errors, as in `errors_of`, of a model in which all columns are independent. Each pair of columns whose
+        joint table is not yet chosen has one error.
         """
         return self._of_unknown(self._apart)
 
@@ -452,8 +454,9 @@ class _Search:
         return (*sorted(self.chosen), *((column,) for column in range(len(self.sizes)) if column not in within))
 
     def triples(self) -> list[Columns]:
-        """Return the triples of columns that could be measured next: those in which at least two of the pairs are chosen
-        already.
+        """Return triples of columns whose joint table could be chosen next. At least two of the three pairs in such a
+        triple must be in chosen tables already. If there are many columns and many such triples, only those with the
+        strongest associations are returned.
         """
         near = defaultdict[int, set[int]](set)
         for first, second in (pair for columns in self.chosen for pair in permutations(columns, 2)):
@@ -501,8 +504,8 @@ class _Search:
         return list(start.values())
 
     def errors_of(self, model: Counts, triples: Iterable[Columns] = ()) -> dict[Columns, float]:
-        """Return how wrong a model's rows are in each pair, and given triple, of columns that is not yet chosen: the
-        absolute errors of all cells beyond chance, in rows.
+        """Return how far a model's rows are from the public table, for each pair of columns, and each given triple, whose
+        joint table is not yet chosen. The distance is the sum of the absolute errors of all cells beyond chance, in rows.
         """
         modelled = _unpacked(model)
         errors = self._of_unknown(self.exact_pairs.apart(PairTables.of(modelled), _beyond_chance))
@@ -512,8 +515,8 @@ class _Search:
         return errors
 
     def lost(self, model: Counts, missing: Collection[str]) -> list[Pair]:
-        """Return the pairs of columns, not yet chosen, whose association the model loses: it preserves less than the share
-        `_KEPT` of Cramer's V.
+        """Return the pairs of columns whose association the model loses, and whose joint table is not yet chosen. An
+        association is lost if its Cramer's V in the model is less than a fixed share (`_KEPT`) of that in the public table.
         """
         modelled = {pair.columns: pair.cramers_v for pair in strongest_pairs(model, missing=missing)}
         return [
@@ -523,8 +526,8 @@ class _Search:
         ]
 
     def shows(self, pair: Pair) -> bool:
-        """Return whether measuring a pair would show its association: the noise in its table would be smaller than the
-        error of a model that does not measure it.
+        """Return whether measuring the joint table of a pair of columns would show their association. It would if the noise
+        in this table were smaller than the error of a model in which the two columns are independent.
         """
         own = self._sharing([self.places(pair)])
         share = Fraction(own.weight / (self._present() + own).weight)
@@ -537,8 +540,8 @@ class _Search:
         return first, second
 
     def blocked(self, errors: Mapping[Columns, float]) -> list[Columns]:
-        """Return the tables that are worth their noise but do not fit into the model beside the chosen tables, because the
-        model would become too large. The largest errors come first.
+        """Return tables with which the model would become too large although their measurement is worth its cost: the error
+        of the model in such a table is larger than the cost in noise (`_price`). The largest errors come first.
         """
         worth = [columns for columns, price in self._prices(errors, self._present()).items() if errors[columns] > price]
         worst = sorted(worth, key=lambda columns: -errors[columns])[:_MOST_BLOCKED]
@@ -580,8 +583,8 @@ class _Search:
         return columns in self._inside
 
     def _fits(self, *tables: Columns) -> bool:
-        """Return whether these tables can be added to the chosen ones without making the model too large. A single table
-        that does not fit is not tried again.
+        """Return whether the model stays small enough if these tables are added to the chosen ones. A single table with
+        which it becomes too large is stored, and is refused at once the next time.
         """
         if len(tables) == 1 and tables[0] in self._refused:
             return False
@@ -591,8 +594,9 @@ class _Search:
         return fits
 
     def add_best(self, errors: Mapping[Columns, float]) -> int:
-        """Choose the tables whose measurement improves the model most, and return their number. A table is chosen if its
-        error is larger than its price in noise and it fits into the model, the largest gain first.
+        """Choose the tables whose measurement improves the model most, and return how many were chosen. A table can be
+        chosen if the model's error in it is larger than the cost in noise of measuring it (`_price`), and if the model does
+        not become too large with it.
         """
         added: list[Columns] = []
         now = self._present()
@@ -612,9 +616,9 @@ class _Search:
         return len(added)
 
     def _price(self, columns: Columns, present: _Sharing) -> float:
-        """Return the price of measuring one more table: half of the noise, in rows, that it adds. The other tables become
-        noisier, too, because they share the budget. Half is enough, because a table also improves other tables with shared
-        columns (the best factor in tests on two registers of 15 and 34 columns).
+        """Return the cost of measuring one more table: half of the noise, in rows, that this adds to the tables in total.
+        The other tables become noisier, too, because all tables share the budget. Only half counts, because the new table
+        also improves other tables with shared columns (the best factor in tests on two registers of 15 and 34 columns).
 
         Parameters
         ----------
@@ -624,8 +628,8 @@ class _Search:
         return _SHARE_OF_PRICE * (with_it - self.purse.rows_of_noise(present))
 
     def _prices(self, errors: Mapping[Columns, float], present: _Sharing) -> dict[Columns, float]:
-        """Return the price in noise (`_price`) of each table with an error above 0. It is computed once for tables with the
-        same numbers of bins.
+        """Return the cost in noise (`_price`) of measuring each table in which the model's error is above 0. Tables with
+        the same numbers of bins have the same cost, so it is computed once for them.
         """
         of_sizes, prices = dict[Columns, float](), dict[Columns, float]()
         for columns in (columns for columns, error in errors.items() if error > 0):
@@ -636,7 +640,9 @@ class _Search:
         return prices
 
     def _present(self) -> _Sharing:
-        """Return the sums from which the noise of all tables chosen so far is computed, with the tables of single columns."""
+        """Return the two sums from which the noise of all tables chosen so far is computed (`_Sharing`). Tables of single
+        columns are included if they are measured, too.
+        """
         alone = [(column,) for column in range(len(self.sizes)) if self.purse.single_columns]
         return self._sharing([*self.chosen, *alone])
 

@@ -52,8 +52,8 @@ class ExpectedAnswer:
 
 
 def off_by_column(tables: Sequence[MeasuredTable]) -> dict[str, float]:
-    """Return, for each column, the margin of error (95%) of the count of one bin, in rows. The count comes from the most
-    accurate table.
+    """Return, for each column, by how many rows noise may change the count of one of its bins (a 95% margin of error).
+    Among the tables with this column, the one with the smallest margin is used.
     """
     errors: dict[str, float] = {}
     for table in tables:

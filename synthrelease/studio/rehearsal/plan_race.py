@@ -131,7 +131,7 @@ class Promise:
         return (Fraction(5),) if self.pure else _TOTALS[-3:]
 
     def purse(self, epsilon: Fraction) -> Purse:
-        """Return the budget, and the kind of noise, of measured tables that cost this epsilon together."""
+        """Return the budget of the measured tables, and the kind of their noise, if the tables together cost this epsilon."""
         if self.pure:
             return Purse(kind=DiscreteLaplace, cost=rounded_down(epsilon))
         return Purse(kind=RoundedGaussian, cost=rounded_down(rho_within(epsilon, self.delta)))
@@ -189,14 +189,14 @@ class Kept:
 
     @property
     def excess(self) -> float:
-        """How much farther from the other half fits are than independent columns, as a share of the distance of independent
-        columns. Below 0 if fits are nearer.
+        """Return how much farther synthetic rows are from real rows (the other half) than independent columns are, as a
+        share of the distance of independent columns. The value is below 0 if synthetic rows are nearer.
         """
         return self.off / max(self.independent, 1e-9) - 1
 
     def better(self, other: Kept) -> bool:
-        """Return whether this plan loses fewer associated pairs than the other and preserves about as much: at most one
-        standard error, or `CLEARLY`, less.
+        """Return whether this plan loses the association of fewer pairs of columns than the other plan, without preserving
+        clearly less overall. Its preserved share may be smaller by one standard error or, if this is more, by `CLEARLY`.
         """
         slack = max(CLEARLY, math.hypot(*(kept.error / math.sqrt(kept.fits) for kept in (self, other))))
         as_much = self.share is None or other.share is None or self.share >= other.share - slack
@@ -296,8 +296,9 @@ class Comparison:
         return float(distances(self.shares[side], drawn)[self.places[self.telling[0]]].mean())
 
     def preserved(self, off: Sequence[float]) -> list[float]:
-        """Return the share of the associations that each fit preserves, from its distance to the other half: 0 if it is as
-        far as independent columns, 1 if as near as another sample. The list is empty if the share cannot be estimated.
+        """Return the share of the associations that each fit preserves, from the distance of its synthetic rows to the
+        other half of the real rows. The share is 0 at the distance of independent columns, and 1 at the distance of another
+        sample of real rows. If the share cannot be estimated, the list is empty.
         """
         sample, independent = self.means
         return [1 - (distance - sample) / (independent - sample) for distance in off] if self.telling[1] else []
@@ -312,8 +313,8 @@ class Comparison:
 
     @cached_property
     def associated(self) -> dict[int, float]:
-        """Return how strongly each associated pair of columns depends on each other, as the mean square contingency by the
-        index of the pair. Pairs that are associated only in few rows are included.
+        """Return how strongly the two columns of each associated pair depend on each other, as the mean square contingency
+        by the index of the pair. Pairs that are associated in only a few rows are included.
         """
         n_rows = sum(round(side.total) for side in self.sides)
         tied = [index for index, pair in enumerate(self.pairs) if pair.strong or pair.faint(n_rows)]
@@ -467,8 +468,8 @@ class HeldOut:
         final: bool = False,
         least: float = -math.inf,
     ) -> Kept | None:
-        """Return how much of the associations a generator preserves if it is fitted to each half and its rows are compared
-        with the other half. None if a fit fails.
+        """Fit a generator to each half of the rows, draw synthetic rows, and return how much of the associations in the
+        other half these rows preserve. If a fit fails, return None.
 
         Parameters
         ----------
@@ -548,7 +549,7 @@ class HeldOut:
 
 def _drawn(generator: Generator, charge: Charge, table: Counts, background: Background, seed: int, index: int) -> Counts | None:
     """Fit a generator to public rows and return as many rows drawn from its model, or None if the fit fails. Fits with the
-    same index have the same noise up to its scale.
+    same index use the same random numbers, so their noise differs only in its scale.
     """
     private = PrivateCounts(table, Meter([charge])).rehearsed(SeededEntropy(seed, 12, index))
     try:
@@ -594,8 +595,8 @@ class Raced:
 
     @property
     def surely(self) -> float:
-        """Return a share that the plan preserves rather surely: its share minus one standard error. A plan replaces one
-        with a larger epsilon only if this is large enough.
+        """Return a cautious estimate of the preserved share: the share minus one standard error. A plan replaces one with a
+        larger epsilon only if this estimate is large enough.
         """
         return self.share - (self.kept.error / math.sqrt(self.kept.fits) if self.kept else 0.0)
 
@@ -700,17 +701,17 @@ class PlanRace:
         return max(lower, default=None)
 
     def with_own_tables(self, raced: Raced) -> Raced:
-        """Return the plan of a method that publishes no tables if the given plan preserves too little and the method
-        clearly more. Otherwise return the given plan. If the user named important columns, no such method is tried, because
-        it may not measure their pairs.
+        """If the given plan preserves too little of the associations, try methods that publish no tables. Return the best
+        of their plans if it preserves clearly more, and otherwise the given plan. If the user named important columns, no
+        such method is tried, because it may not measure the pairs of these columns.
         """
         plans, least = [] if raced.share >= PROMISED else self._unpublished(raced), raced.share + BETTER
         best = max((replace(plan, kept=self.kept(plan, least)) for plan in plans), key=lambda plan: plan.share, default=raced)
         return best if best.share >= least else raced
 
     def _unpublished(self, raced: Raced) -> list[Raced]:
-        """Return plans for those methods without published tables that are worth trying, with the tables and the budget of
-        the given plan.
+        """Return plans with methods that publish no tables, as far as these methods are worth trying. The plans have the
+        tables and the budget of the given plan.
         """
         if self._promise.important:
             return []
@@ -750,7 +751,8 @@ class PlanRace:
 
     def kept(self, raced: Raced, least: float = -math.inf, *, final: bool = False) -> Kept | None:
         """Fit a plan to the halves of the public file and return how much of the associations it preserves, or None if a
-        fit fails. First trials are stored. A plan that is clearly below the share `least` gets only one fit.
+        fit fails. Unless `final` is True, the result is stored and used again for the same plan. A plan that preserves
+        clearly less than the share `least` gets only one fit.
         """
         plan = raced.unpublished, raced.purse, raced.told.tables
         if final:
@@ -831,16 +833,16 @@ def needed_of(most: float) -> float:
 
 
 def _charge(purse: Purse, part: Fraction) -> Charge:
-    """Return the charge for a fit to a part of the rows (such as a half) that makes the noise, relative to this part, as
-    large as in a release of all rows.
+    """Return the charge (privacy cost) for a fit to a part of the rows, such as a half. With this charge, the noise is as
+    large relative to the part as the noise of a release relative to all rows.
     """
     charge = mechanism if purse.kind is DiscreteLaplace else gaussian
     return charge(GENERATION, _cost_for(purse, part), "a fit to public rows")
 
 
 def _cost_for(purse: Purse, part: Fraction) -> Fraction:
-    """Return the epsilon or rho for a fit to a part of the rows (such as a half) that makes the noise, relative to this
-    part, as large as in a release of all rows.
+    """Return the epsilon or rho for a fit to a part of the rows, such as a half. With this cost, the noise is as large
+    relative to the part as the noise of a release relative to all rows.
     """
     return purse.cost / (part if purse.kind is DiscreteLaplace else part**2)
 

@@ -395,8 +395,8 @@ class _Course:
         return [criterion.threshold for criterion in self.spec.criteria]
 
     def _look(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> CloserLook | None:
-        """Inspect the configuration that is accepted most often: where are the errors of its tables? Return None with
-        [partition], or if there is no time left.
+        """Inspect synthetic tables of the configuration that is accepted most often, to see where their largest errors are.
+        Return None if a release divides the rows into two parts ([partition]), or if there is no time left.
         """
         if self.spec.options.partition is not None:  # the comparison needs all rows
             return None
@@ -462,8 +462,8 @@ class _Course:
         return attack_results(self.spec, known, evidence, list(guesses.values())) if len(evidence) >= 4 else None
 
     def _kept(self, phase: str, task: str, run: Callable[..., Any], arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
-        """Return the results of a task's numbered runs, such as attacks, by number. Results that are not stored are
-        computed as long as there is time.
+        """Return the results of the numbered runs of one task, such as the attacks, by number. Stored results are used
+        again, and missing results are computed as long as there is time.
         """
         outcomes = self.store.outcomes(task)
         missing = {number: inputs for number, inputs in arguments.items() if number not in outcomes}

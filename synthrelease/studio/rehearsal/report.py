@@ -261,8 +261,8 @@ class RehearsalReport:
 
     @property
     def budgets(self) -> list[tuple[BudgetPoint, Offer | None]]:
-        """Return the generation budgets that were tried, each with the cost of the release, and with the offer of the best
-        distribution of rounds at this budget (or None).
+        """Return the generation budgets that were tried. Each comes with the total cost of the release, and with the
+        cheapest distribution of the number of rounds at this budget (an offer, or None).
         """
         proposal = self.rehearsal.proposal
         offers = {offer.generation: offer for offer in proposal.offers} if proposal else {}
@@ -270,8 +270,8 @@ class RehearsalReport:
 
     @property
     def cheapest(self) -> BudgetPoint | None:
-        """Return the budget with the lowest cost at which rounds are surely accepted often enough (the whole confidence
-        interval reaches the target), or None if there is no such budget.
+        """Return the generation budget with the smallest total epsilon at which the acceptance probability of a round
+        reaches the target, even at the lower end of its confidence interval. If there is no such budget, return None.
         """
         return cheapest(self.rehearsal.budgets, self.rehearsal.race.goal.target)
 

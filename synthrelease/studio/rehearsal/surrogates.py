@@ -469,7 +469,9 @@ def check_moments(units: Units, mean: float, deviation: float) -> None:
 
 
 def shares_of_cells(units: Units, moments: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return the (..., n_cells) shares of the cells, for moments of shape (..., 2): mean and standard deviation."""
+    """Return the share of a beta distribution that lies in each cell, as a (..., n_cells) array. `moments`, of shape (...,
+    2), has the mean and the standard deviation of each distribution.
+    """
     alpha, beta = _parameters(units, moments)
     low, high = _ends(units)
     # values are rounded to the nearest unit, so a cell starts half a unit before its first unit
@@ -515,8 +517,8 @@ def _inside(place: str) -> Iterator[None]:
 
 
 def _problem(error: Unexpected, file: str, path: str, whole: str = "") -> Problem:
-    """Return a mistake as a problem with its path in the file, such as tables.age.rows. `whole` is the value that the
-    message shows if the mistake itself has no value.
+    """Convert a mistake in a facts file into a problem that names its place, such as tables.age.rows. `whole` is the value
+    that the message shows if the mistake itself has no value.
     """
     return Problem(file, f"{path}.{error.place}", error.about(whole))
 
@@ -1094,8 +1096,9 @@ def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.ra
 
 
 def systematic_orders(group: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Draw evenly spaced numbers in [0, 1) for the rows of each group, with one random offset and in random order. With
-    such (n,) orders of quantiles, the counts of a group differ from their expectation by less than one row.
+    """Return a number in [0, 1) for each row, as an (n,) array. Within a group, the numbers are evenly spaced with one
+    random offset, in random order. If they are used as orders of quantiles, the counts of a group differ from their
+    expectation by less than one row.
 
     Parameters
     ----------
@@ -1113,8 +1116,8 @@ def systematic_orders(group: np.ndarray, generator: np.random.Generator) -> np.n
 
 
 def _cells_at(shares: np.ndarray, group: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """Return the (n,) cells of the rows. The cell of a row is the quantile of its order (a number in [0, 1)) in the
-    distribution of its group. `shares` has shape (n_groups, n_cells).
+    """Return the (n,) cells of the rows. Each row has a number in [0, 1) (`orders`), and its cell is the quantile of this
+    order in the distribution of its group. `shares`, of shape (n_groups, n_cells), has these distributions.
     """
     cumulated = np.cumsum(shares, axis=1)
     cumulated /= cumulated[:, -1:]  # the last is 1 exactly, so that no order lies beyond it

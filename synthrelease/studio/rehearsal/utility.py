@@ -195,8 +195,8 @@ class StackedDesign:
 
 
 def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
-    """Return the products of numeric columns, one column for each pair, with which the propensity model can detect wrong
-    correlations (`many` of `StackedDesign`).
+    """Return the products of every two standardised numeric columns, one column for each pair. With these products, the
+    propensity model (a regression that tells synthetic rows from original ones) can detect wrong correlations.
     """
     standard = []
     for column, name in enumerate(public.columns):
