@@ -184,8 +184,9 @@ def _column(release: PublishedRelease, column: PublishedColumn) -> dict[str, Any
 
 
 def _population(release: PublishedRelease, column: str) -> dict[str, Any]:
-    """Return the design effect for questions about a column, and the reasons why answers on the page have no interval for
-    the population.
+    """Return how many times larger the sampling variance is than that of a simple random sample from an infinite
+    population, for questions about a column. Also return the reasons, if any, why the page gives no interval for the
+    population.
     """
     every = Condition(text="", rule=None)
     survey = Sampling.of(Question(kind="share", text="", column=column, met=every, where=every), release)

@@ -116,8 +116,8 @@ _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
 def planned_parts(
     spec: ReleaseSpec, configuration: Configuration, guarantee: Guarantee, n_file: int | None, n: int
 ) -> dict[str, Any]:
-    """Return those sections of release.json that are known before any row is generated: they follow from the specification,
-    the drawn configuration, and the numbers of rows.
+    """Return the sections of release.json that can be written before any row is generated. They follow from the
+    specification, the drawn configuration, and the numbers of rows.
 
     Parameters
     ----------

@@ -46,8 +46,8 @@ ESTIMATED_LEVEL = 0.95
 
 
 def estimates_part(document: ReleaseDocument, tables: bytes, not_a_sample: Sequence[NotSample] | None) -> EstimatesPart | None:
-    """Compute the section "estimates" of release.json from the published noisy tables. Return None if the number of
-    measurements before the release had no limit, because no intervals can be computed in this case.
+    """Compute the section "estimates" of release.json from the published noisy tables. Return None if there are no tables,
+    or if there was no limit on how often they could be measured before the release: then no interval can be computed.
 
     Parameters
     ----------
@@ -204,8 +204,8 @@ def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[s
 
 
 def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:
-    """Complete release.json after estimates.csv is written: add the checksums of the files with estimates, and limits on
-    the errors of the counts in them.
+    """Complete release.json after estimates.csv is written: add the checksums of the files with estimates. Also add how
+    uncertain the counts in estimates.csv are, for each column and pair of columns.
     """
     part = document.estimates
     if part is None or CSV not in files:

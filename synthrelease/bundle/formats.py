@@ -190,8 +190,8 @@ def key_name(key: str, package: PackageLimits) -> str:
 
 
 def further_labels(document: ReleaseDocument) -> dict[str, str]:
-    """Return labels for those columns of the files that are not columns of the schema: the weight of a row, and the column
-    `synthetic` that is 1 in every row.
+    """Return labels for the additional columns of the data files: the weight of a row, and the column `synthetic`, which is
+    1 in every row. Columns that the files do not have are left out.
     """
     labels = {WEIGHT: "Weight: number of records that a row represents"} if document.weighted else {}
     return labels | ({SYNTHETIC: "Synthetic data: 1 in every row"} if document.bundle.synthetic_column else {})

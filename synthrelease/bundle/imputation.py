@@ -26,7 +26,8 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[ImputationPart, dict[str, bytes]]:
     """Make complete copies of the released table, in which missing values are filled in. Return the section of release.json
-    about them, and the file with the copies. If this fails, the section states the reason, and there is no file.
+    about the copies, and a dict with the file that contains them. If this fails, the section states the reason, and the
+    dict is empty.
 
     Notes
     -----
@@ -50,14 +51,16 @@ def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[Imputat
 
 
 def placeholder(value: ImputationTable, rows: AcceptedRows) -> ImputationPart:
-    """Return the section about the completed copies for a preview, in which no copies are made."""
+    """Return the section about the completed copies (in which missing values are filled in) for a preview, which contains
+    no copies.
+    """
     match = list(value.match if value.match is not None else rows.table.names)
     return ImputationPart(copies=value.copies, donors=value.donors, match=match, rows=0, smallest=1, failed="")
 
 
 def files_anew(part: ImputationPart, files: Mapping[str, bytes], old: BundleTable, new: BundleTable) -> dict[str, bytes]:
-    """Return the file with the completed copies for a bundle whose formats are changed. The copies stay the same, but the
-    file may get another name, and may gain or lose the column `synthetic`.
+    """Take over the file with the completed copies into a bundle that is rewritten in other formats. The copies stay the
+    same, but the file may get another name, and may gain or lose the column `synthetic`.
     """
     if part.file(old) not in files:
         return {}
@@ -89,7 +92,8 @@ def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.n
 
 
 def relabelled(content: bytes, *, marked: bool, mark: bool) -> bytes:
-    """Add the column `synthetic` to the file with the completed copies, or remove it.
+    """Add the column `synthetic`, which marks each row as synthetic, to the file with the completed copies, or remove this
+    column.
 
     Parameters
     ----------

@@ -93,8 +93,8 @@ def laplace_interval(
 def one_noise_interval(
     value: float, noise: OneNoise, *, sensitivity: float, rows: int, best: float, worst: float | None, level: Fraction = LEVEL
 ) -> FigureInterval:
-    """Return an interval for a criterion value that shares its noise with other values. It contains the exact value in a share
-    of at least `level` of all releases.
+    """Compute an interval for the exact value of a criterion. The noise of this value is one entry of a vector that it
+    shares with other values. The interval contains the exact value in a share of at least `level` of all releases.
 
     The decision to release did not depend on this noise. The noise has the marginal distribution of one entry of a noise vector
     that several numbers share (theory 9.18, one noise for many numbers). The level holds for this value separately. The
@@ -107,8 +107,8 @@ def one_noise_interval(
 
 
 def _largest(released: int, limit: int | None, decay: float, tail: float) -> int | None:
-    """Find the upper end of the interval: the largest exact value, in steps, with which a released value of at most
-    `released` has a probability above `tail`. Return None if there is no largest value.
+    """Find the upper end of a confidence interval for the exact value of a criterion, in steps: the largest exact value for
+    which a released value of at most `released` has a probability above `tail`. Return None if there is no largest value.
     """
 
     def probability(exact: int) -> float:
@@ -150,7 +150,7 @@ LEAST_RISK = 0.001
 
 def with_file_ends(document: ReleaseDocument, counts: Counts) -> ReleaseDocument:
     """If the release used only a random part of the rows, add to each criterion an upper limit on its value for all rows of
-    the file. Otherwise return the document without such limits.
+    the file. If it used all rows, or if [partition] or [split] divided the rows, return the document without such limits.
     """
     facts, limited = public_facts(document, counts), rows_were_drawn(document)
     criteria = [_with_file_high(part, file_end(part, document, facts) if limited else None) for part in document.criteria]
@@ -211,8 +211,8 @@ def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
 
 
 def band_columns(document: ReleaseDocument) -> int | None:
-    """Return how many columns a table may have so that `error_band` holds for its cells. Return None if it holds for tables
-    of any number of columns, or if no criterion gives an error band.
+    """Return up to how many columns a table may have so that `error_band` limits the error of each of its cells. Return
+    None if the limit holds for tables of any number of columns, or if no criterion gives a limit.
     """
     criterion = of_every_cell(document)
     largest = len(document.columns) if criterion is None else _columns_of(criterion, document)
@@ -220,7 +220,9 @@ def band_columns(document: ReleaseDocument) -> int | None:
 
 
 def rows_were_drawn(document: ReleaseDocument) -> bool:
-    """Return whether the criterion values describe, or may describe, only a random part of the rows that the rules keep."""
+    """Return whether the release used, or may have used, only a random part of the rows that pass the rules. The result is
+    False if [partition] or [split] divided the rows.
+    """
     return not document.figures_about and not kept_rows(document).known
 
 
@@ -230,8 +232,8 @@ def kept_rows(document: ReleaseDocument) -> KeptRows:
 
 
 def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | None:
-    """Describe how the rows that a criterion value describes were drawn from the file, and how much of the risk of an error
-    (1 - `LEVEL`) is left for this random drawing. The interval of the value uses the rest of the risk.
+    """Describe how the rows behind a criterion value were drawn at random from the file. Also state which part of the
+    allowed risk of an error (1 - `LEVEL`) is left for this drawing; the interval of the value uses the other part.
 
     The probability that public rows completed the table is subtracted first. One fiftieth of the remaining risk is used for the
     noise in the number of rows that pass the rules. The result is None in three cases: no risk remains, the value has no
@@ -254,8 +256,8 @@ def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | 
 
 
 def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
-    """Return the risk that the interval of a criterion is too low: an upper bound on the probability that the exact value
-    lies above its upper end.
+    """Return an upper bound on the probability that the exact value of a criterion lies above the upper end of its
+    interval.
 
     The result is None if the interval is only an estimate, or if there is no interval.
     """
@@ -269,8 +271,8 @@ def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
 
 
 def ways(document: ReleaseDocument) -> dict[str, int]:
-    """Return, for each column, with how many different sets of bins it could have been released. The dict is empty if the
-    release could not have been made in any other way.
+    """Return, for each column, in how many different sets of bins it could have been released, such as 2 for ages in years
+    or in groups. The dict is empty if the release had only one possible configuration.
     """
     if document.selection.configurations == 1:
         return {}

@@ -45,8 +45,8 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 @dataclass(frozen=True, kw_only=True)
 class MadeOfRows:
-    """The released table, with weights if the rows were weighted to published totals. Also everything that is computed from
-    its rows: sections of release.json, and files such as the completed copies.
+    """The released table, with weights if the rows were weighted to published totals, and everything else that is computed
+    from its rows: sections of release.json, and files such as copies in which missing values are filled in.
     """
 
     table: ReleasedTable
@@ -55,8 +55,8 @@ class MadeOfRows:
 
 
 def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOfRows:
-    """Compute from the accepted rows what the options ask for: the weights of the rows, and the copies in which missing
-    values are filled in.
+    """Compute what the optional features need from the rows that are about to be published: the weights of the rows, and
+    copies of the table in which missing values are filled in.
 
     Parameters
     ----------
@@ -85,16 +85,16 @@ def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
 
 
 def files_anew(old: ReleaseDocument, files: Mapping[str, bytes], bundle: BundleTable) -> dict[str, bytes]:
-    """Return the additional data files, at present only the completed copies, for a bundle that is rewritten in other
-    formats.
+    """Return the additional data files for a bundle that is rewritten in other formats. At present, there is only one: the
+    copies of the table in which missing values are filled in.
     """
     part = old.imputation
     return {} if part is None else imputation.files_anew(part, files, old.bundle, bundle)
 
 
 def planned(spec: ReleaseSpec, rows: int) -> dict[str, Part]:
-    """Return the sections of release.json about a random division of the rows ([partition]) or of the register ([split]),
-    if the specification has one. They are known before any row is generated.
+    """Return the sections of release.json that say how the rows ([partition]) or the register ([split]) were divided into
+    pieces, if the specification asks for this. These sections are known before any row is generated.
     """
     parts = dict[str, Part]()
     if spec.options.partition is not None:
@@ -105,7 +105,8 @@ def planned(spec: ReleaseSpec, rows: int) -> dict[str, Part]:
 
 
 def with_parts(document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mapping[str, Part]) -> ReleaseDocument:
-    """Add the sections of all options to the release.json of a new release. The sections from `planned` are already there.
+    """Add the sections about all optional features, such as nested areas, to the release.json of a new release. The
+    sections about pieces ([partition] and [split]) are already there.
 
     Parameters
     ----------
@@ -141,8 +142,8 @@ def with_parts_anew(
 
 
 def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
-    """Return those sections of release.json that repeat the settings of options, such as the nested areas. They follow from
-    the specification and from other sections of release.json.
+    """Return those sections of release.json that repeat the settings of optional features, such as the names of nested
+    areas. They follow from the specification and from other sections of release.json, without the rows.
     """
     parts = dict[str, Part]()
     if (linked := spec.schema.linked) is not None:
@@ -333,9 +334,9 @@ def outcomes(document: ReleaseDocument) -> list[Outcome]:
 
 
 def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, np.ndarray | None]:
-    """Compute the weights that adjust the released rows to published totals. Return the section of release.json about them,
-    and the weight of a row in each cell. If no weights reproduce the totals, the table is still released without weights
-    (None), because its budget is spent.
+    """Compute weights that adjust the released rows to published totals. Return the section of release.json about them, and
+    the weight of each distinct row. If no weights reproduce the totals, these weights are None: the table is still
+    released, because its budget is spent.
     """
     calibration = value.on(rows.transformation)
     outcome = weights_or_reason(rows.table.counts, calibration, rows.columns)
@@ -344,8 +345,8 @@ def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, n
 
 
 def equally_weighted(value: Calibration, rows: AcceptedRows) -> CalibrationPart:
-    """Return the section of release.json about weights for a preview. A preview has no accepted rows, so all its weights
-    are 1.
+    """Return the section of release.json about weights for a preview of the documents. A preview has no released rows, so
+    all weights in it are 1.
     """
     equal = Weights(
         of_cells=np.ones(1), smallest=1.0, largest=1.0, design_effect=1.0, cycles=1, deviation=value.tolerance, joined=()

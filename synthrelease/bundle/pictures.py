@@ -59,8 +59,8 @@ _WIDTH = 340.0
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """The pictures (SVG) in the card's section for data users. The card does not draw all pairs of columns;
-    `pairs_left_out` is the number of other pairs.
+    """The pictures (SVG) in the card's section for data users: of single columns, of pairs of columns, of the criteria, and
+    of the charges. `pairs_left_out` is the number of pairs of columns without a picture.
     """
 
     one_way: Mapping[str, Markup]
@@ -100,7 +100,8 @@ def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
 def distribution(
     table: ReleasedTable, column: int, band: float | None, useful: Useful | None = None, prefix: str = ""
 ) -> Markup:
-    """Draw a bar chart of one column. It shows the share of rows in each bin, and a range for the same share in the file.
+    """Draw a bar chart of one column: the share of the released rows in each bin. If `band` is given, the chart also shows
+    the range in which the same share in the file lies.
 
     If the error of a share may be at least half of the share, its bar is hollow. If there are very many bins, such as areas,
     only the bins with the most rows are drawn.

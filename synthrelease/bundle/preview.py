@@ -112,8 +112,8 @@ def _estimates(spec: ReleaseSpec) -> EstimatesPart:
 
 
 def _same_specification(old: ReleaseDocument, files: Mapping[str, bytes], spec: ReleaseSpec) -> bool:
-    """Return whether a release was made from this specification. A shortlist may have restricted it to some of its
-    configurations.
+    """Return whether a release was made from this specification. The release may also have used a shortlist, which keeps
+    only some of the configurations in the specification.
     """
     published = files.get(canonical.NAME, b"")
     try:

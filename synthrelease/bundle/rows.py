@@ -162,8 +162,8 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
 
 
 def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
-    """Return the published noisy tables in the form that the fitting of models needs: the columns of each table are given
-    by their indices, in ascending order.
+    """Convert the published noisy tables to the form from which models are fitted: the columns of each table are given by
+    their indices, in ascending order.
     """
     published = release.measurements.tables if release.measurements else ()
     place, tables = release.layout.columns.index, []
@@ -182,8 +182,8 @@ def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
 
 
 def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibility) -> list[NoisyMarginal]:
-    """Choose noisy tables that one model can contain together. Tables that share the most columns with the condition are
-    chosen first, and each table that would make the model too large is skipped.
+    """Choose the noisy tables to which one model of the rows is fitted. Tables that share many columns with the condition
+    come first. A table is skipped if it would make the model too large.
     """
     sets = [columns, *(mask.columns for mask in rules.masks)]
     chosen: list[NoisyMarginal] = []
@@ -195,8 +195,8 @@ def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibil
 
 
 def _drawn(tables: list[NoisyMarginal], outside: Mask, rules: Plausibility, release: PublishedRelease, n: int) -> Counts:
-    """Fit a model to these noisy tables, and draw n rows from it that meet the condition and break no rule. The projection
-    of the release is applied to them.
+    """Fit a model to these noisy tables, and draw n rows from it that meet the condition and break no rule. Then apply the
+    projection of the release (the last step of making a table, which avoids rare rows).
 
     Raises
     ------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def part(value: Series, document: ReleaseDocument) -> SeriesPart:
-    """Describe the releases from records of the same persons as a section of release.json: the cost of each release, and
+    """Create the section of release.json about all releases from records of the same persons: the cost of each release, and
     the total cost for one person.
     """
     earlier = [earlier_part(content, document) for content in value.earlier]
@@ -42,7 +42,8 @@ def part(value: Series, document: ReleaseDocument) -> SeriesPart:
 
 
 def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> SeriesPart:
-    """Describe the releases from records of the same persons again, for a bundle that is rewritten or corrected.
+    """Create the section of release.json about all releases from records of the same persons again, for a bundle that is
+    rewritten or corrected.
 
     A new erratum must correct the release that is being rewritten, and no other release. If this release is itself an erratum,
     it continues to correct the same earlier release.

@@ -230,8 +230,8 @@ def charge_lines(node: ChargePart, depth: int = 0) -> Iterator[str]:
 
 
 def laplace_sd_text(criterion: CriterionPart) -> str:
-    """Return, as text, which standard deviation the noise of a criterion should have if it is Laplace noise. If it is not,
-    the text says so.
+    """Return as text the standard deviation of the noise of a criterion, if the value has Laplace noise of its own. If not,
+    the text says why.
     """
     if criterion.one_noise is not None:
         return f"{criterion.one_noise.figures} values share one noise"
@@ -240,8 +240,8 @@ def laplace_sd_text(criterion: CriterionPart) -> str:
 
 
 def laplace_noise(criterion: CriterionPart) -> float | None:
-    """Return the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion, or None if the noise has
-    another distribution.
+    """Return the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion. Return None if the
+    value has no noise of its own, or noise that it shares with other values.
     """
     if criterion.one_noise is not None or criterion.sensitivity is None:
         return None

@@ -106,8 +106,8 @@ def _rows(table: ReleasedTable) -> Iterator[RowsBatch]:
 
 
 def _roots(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Number all roots (such as households) of a table from 1. Yield them in batches: the numbers of the roots, and for
-    each root the index of its cell, that is, of its distinct row.
+    """Number the roots (such as households) of a table from 1. Yield two arrays for each batch: the numbers of the roots,
+    and for each root the index of the distinct row (cell) to which it is equal.
     """
     done = 0
     for cells in table.cells_of_rows(_ROWS):
@@ -206,7 +206,7 @@ def parquet_pieces(file: RowsOfFile, says_synthetic: bool = False) -> Iterator[b
 
 
 def _taken(sink: io.BytesIO) -> bytes:
-    """Return the bytes that were written to the sink since the last call, and empty it."""
+    """Return the bytes that were written to this buffer since the last call, and empty the buffer."""
     content = sink.getvalue()
     sink.seek(0)
     sink.truncate()

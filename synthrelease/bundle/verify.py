@@ -130,8 +130,8 @@ def verify_files(
 
 
 def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) -> str:
-    """Name the additional packages that a release needs for some checks, but that the caller does not trust or that are not
-    installed. The phrase is empty if there are none.
+    """Name the packages by other authors that some checks of this release need, but that are not installed or not trusted
+    by the caller. The phrase is empty if there are none.
 
     If specification.json and release.json name different packages, the result is empty. All checks then run, and report the
     difference.

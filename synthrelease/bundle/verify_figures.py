@@ -92,7 +92,7 @@ def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes
 
 
 def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> NoisyMarginals:
-    """Parse measurements.json, and express its noisy tables in the bins of the released columns.
+    """Parse measurements.json, and convert its noisy tables to the bins of the released columns.
 
     Raises
     ------
@@ -129,8 +129,8 @@ def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> 
 
 
 def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
-    """Check that measurements.json contains exactly the noisy tables and sums that the generator should have measured, with
-    the epsilons that were charged for them.
+    """Check that measurements.json contains exactly the noisy tables and sums that follow from the published settings of
+    the generator, with the epsilons that were charged for them.
 
     The noisy counts themselves cannot be checked.
     """
@@ -197,8 +197,8 @@ def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Frac
 def _expected_sums(
     document: ReleaseDocument, layout: Layout
 ) -> Iterator[tuple[str, tuple[str, ...], Fraction, int, list[Any]]]:
-    """Yield the noisy sums that the generator should have measured with its published settings. Each sum is given by its
-    name, its columns, its epsilon, the number of sums that share its noise, and what a row can add to it.
+    """Yield the noisy sums that follow from the published settings of the generator. Each sum is given by its name, its
+    columns, its epsilon, the number of sums that share its noise, and what a row can add to it.
 
     The steps refer to the measured bins.
     """
@@ -357,8 +357,8 @@ def _range_problems(criterion: CriterionPart) -> Iterator[str]:
 
 
 def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
-    """Yield a sentence for each error in which criterion values share one vector of noise. The epsilons of the criteria
-    determine which values share noise, how many these are, and what the noise costs.
+    """Check which criterion values share one vector of noise, how many these are, and what the noise costs. All this must
+    follow from the epsilons of the criteria. Yield a sentence for each error.
 
     Values cannot share noise in two cases: a version before 1.0.0 made the release, or the cost of the selection is a Renyi
     curve.
@@ -424,8 +424,9 @@ def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) 
 
 
 def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> Iterator[str]:
-    """Yield a sentence if the limit of a criterion for the whole file is wrong: release.json states another limit than the
-    one that follows from the interval and the random draw of rows, or only one of the two exists.
+    """Check the upper limit on a criterion value for the whole file, if only a random part of the rows was used. It must
+    follow from the interval of the value and the random draw. Yield a sentence if release.json states another limit, or if
+    only one of the two exists.
 
     Releases of version 1.0.0 state no such limits.
     """

@@ -71,8 +71,9 @@ if TYPE_CHECKING:
 
 
 def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
-    """Write down everything that is fixed before a release: a commitment, whose digest can be published before the run. No
-    data are read. Of the ledger, only its name, its number of entries and the digest of its last entry are used.
+    """Create a commitment: a list of everything that is fixed before a release. Its digest can be published before the run.
+    No private data are read. Of the ledger (the list of all charges to a dataset), only its name, its number of entries and
+    the digest of its last entry are used.
 
     Parameters
     ----------
@@ -143,8 +144,8 @@ def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTab
 
 
 def _promised_count(release: Release) -> int:
-    """Return a number m such that every distinct row of the table occurs at least m times. It is the largest such number
-    that the projection or a criterion guarantees.
+    """Return how often every distinct row occurs in the table at least: the largest number that the projection or a
+    criterion guarantees. Without a guarantee, the number is 1.
     """
     promised = [criterion.promised_count for criterion in release.spec.criteria]
     return max(release.candidate.configuration.projection.promised_count, *promised, 1)
@@ -330,8 +331,8 @@ def check_free_name(path: Path) -> Path:
 
 @contextmanager
 def taking(path: str | Path, *, spends: bool = False) -> Iterator[Path]:
-    """Reserve the name `path`, and yield a private folder into which the content can be written. At the end, this folder is
-    removed.
+    """Reserve a file name for the duration of a run. Yield a private folder in which the content can be prepared; the
+    folder is removed at the end.
 
     Parameters
     ----------
@@ -357,8 +358,8 @@ def taking(path: str | Path, *, spends: bool = False) -> Iterator[Path]:
 
 
 def _take(path: Path, spends: bool) -> tuple[Path, int | None]:
-    """Create a private folder that reserves a file name for this run. Return the folder and the lock on it. The lock is
-    None if this system cannot lock folders.
+    """Create a private folder that reserves a file name, so that no other run uses this name. Return the folder and the
+    lock on it. The lock is None if this system cannot lock folders.
     """
     workspace, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run uses this name"
     for _ in range(_TRIES):
@@ -463,8 +464,8 @@ def _for_its_owner(path: str, flags: int) -> int:
 
 
 def _marks(spends: bool) -> tuple[str, ...]:
-    """Return the texts that mark a partial folder as made by a run on this machine, and hence as one that this run may
-    remove. The last text marks the folder of this run.
+    """Return the texts with which runs on this machine mark their partial folders. The current run may remove a folder that
+    contains one of these texts. The last text marks the folder of this run.
     """
     mark = f"synthrelease on {platform.node()}\n"
     return (mark, f"{mark}spends\n") if spends else (mark,)

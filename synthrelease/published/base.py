@@ -106,7 +106,9 @@ def opened(content: Content) -> BinaryIO:
 
 
 class Files(Mapping[str, bytes]):
-    """A mapping from file names to the bytes of the files. A large file is read from the disk again at each access."""
+    """A read-only mapping from file names to contents in bytes. A large file is not kept in memory, so each access reads it
+    from the disk again.
+    """
 
     def __init__(self, contents: Mapping[str, Content]):
         self.contents: dict[str, Content] = dict(contents.contents if isinstance(contents, Files) else contents)
@@ -171,8 +173,9 @@ class Files(Mapping[str, bytes]):
 
 
 class _Head(BaseModel):
-    """The two fields that are read first from any published document: its format number, and the version that wrote it. A
-    commitment has other names for these fields.
+    """The two fields that a reader of a published file, such as release.json, needs first: the format number, and the
+    version of the program that wrote the file. In a commitment (the file that fixes a release before the run), these fields
+    have other names.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
@@ -283,7 +286,7 @@ class Part(BaseModel):
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
         """Return the facts in this section that are published exactly, without noise, such as the number of rows in the
-        file. These facts are the same in all files that the privacy guarantee compares.
+        file. The privacy guarantee does not hide these facts: it compares only private files in which they are equal.
 
         Parameters
         ----------

@@ -128,8 +128,8 @@ class DomainPart(Part):
     missing_keys: list[str] = []
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the path of the number of persons in release.json, because this number is published exactly. Return
-        nothing if no key identifies the person of each row.
+        """State that the number of persons in the file is published exactly: return its path in release.json. The result is
+        empty if no key identifies the person of each row.
         """
         return () if self.persons is None else (("private_file", "domain.persons"),)
 
@@ -222,8 +222,8 @@ class ChargePart(Part):
             yield from part.nodes()
 
     def planned(self) -> Iterator[ChargePart]:
-        """Yield the charges that were planned before the run. A library may have reported its own, more detailed charges
-        below a planned charge. These are left out.
+        """Yield the charges of the single steps that were planned before the run, without the nodes that only combine them.
+        If a library reported more detailed charges for a step, only the charge of the whole step is returned.
         """
         if not self.parts or self.rule == REPLACING:
             yield self
@@ -316,7 +316,9 @@ class CriterionPart(Part):
 
     @property
     def noise(self) -> OneNoise | None:
-        """The noise that this criterion value shares with other criterion values, or None if its noise is not shared."""
+        """The vector of noise from which this criterion value and the values of other criteria received one entry each, or
+        None if this value shares no noise with others.
+        """
         return None if self.one_noise is None else self.one_noise.noise()
 
     @property
@@ -345,8 +347,8 @@ class CriterionPart(Part):
 
     @classmethod
     def of(cls, score: Score, figure_range: tuple[float, float], parameters: dict[str, Any]) -> CriterionPart:
-        """Create this section from the released value of a criterion. The field `interval` stays empty; `bundle.limits`
-        computes it later from the other fields.
+        """Convert the released value of a criterion, with its threshold and noise, to a section of release.json. The
+        interval for the exact value stays empty; `bundle.limits` computes it later from the other fields.
         """
         best, worst = figure_range
         return cls.like(
@@ -372,9 +374,9 @@ class CriterionPart(Part):
 
 
 class JointTestPart(Part):
-    """The single noisy test that decided whether a round (one attempt to make a table) was accepted. The slack of a
-    criterion is the distance of its value to its threshold. A round was accepted if the smallest slack of all criteria,
-    plus noise, was at least `margin`.
+    """The noisy test that accepted or rejected a round, that is, one attempt to make a table. The slack of a criterion is
+    how far its value lies below its threshold. A round was accepted if the smallest slack of all criteria, plus noise, was
+    at least `margin`.
 
     Slack and margin are in units of the sensitivity. `false_acceptance` bounds the probability that a round passes although
     some criterion is above its threshold.
@@ -398,8 +400,9 @@ class BoundsPart(Part):
 
 
 class SelectionPart(Part):
-    """How the released table was selected: from how many configurations (settings of bins, generator and projection), by
-    which test in each round, and with which distribution of the number of rounds. A round is one attempt to make a table.
+    """How the released table was selected: the number of possible configurations (settings of bins, generator and
+    projection), the test that decides whether a round is accepted, and the probability distribution of the number of
+    rounds. A round is one attempt to make a table.
 
     `joint_test` is null if each criterion value was compared with its own threshold. `shape` belongs to a truncated negative
     binomial number of rounds and is null for other distributions. `rounds` lists the probabilities of a distribution with
@@ -442,8 +445,9 @@ class SelectionPart(Part):
 
     @property
     def measured_times(self) -> float:
-        """Return an upper bound on the mean number of times that a release measures its noisy tables. It is 1 if all rounds
-        share the same measurements. Otherwise it is the mean number of rounds, or infinity if this mean is not known.
+        """Return an upper bound on the expected number of times that the noisy tables of a release are measured. It is 1 if
+        all rounds (attempts to make a table) use the same measurements. Otherwise it is the expected number of rounds, or
+        infinity if this is not known.
         """
         if self.shared_measurements:
             return 1.0

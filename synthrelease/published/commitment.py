@@ -25,8 +25,8 @@ from synthrelease.settings.reading import dotted
 
 
 def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
-    """Yield the statements of a release that nobody can check without the private file. Each statement is part of a
-    sentence, such as "that noise was drawn as stated".
+    """Yield the statements of a release that readers must believe, because nobody can check them without the private file.
+    Each statement is part of a sentence, such as "that noise was drawn as stated".
 
     Parameters
     ----------

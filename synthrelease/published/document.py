@@ -234,7 +234,9 @@ class ReleaseDocument(Part):
 
     @property
     def provisional(self) -> bool:
-        """Return whether a version before 1.0.0 made the run. Some checks treat these runs differently."""
+        """Return whether a version of synthrelease before 1.0.0 made this release. Some checks treat such releases
+        differently.
+        """
         return self.run_by.startswith("0.")
 
     @property
@@ -244,8 +246,8 @@ class ReleaseDocument(Part):
 
     @property
     def first_run(self) -> bool:
-        """Return whether version 1.0.0 or earlier made the run. These versions published fewer of the facts that were fixed
-        before the run.
+        """Return whether version 1.0.0 or earlier of synthrelease made this release. These versions published fewer of the
+        facts that were fixed before the run.
         """
         return is_first_or_before(self.run_by)
 
@@ -256,16 +258,16 @@ class ReleaseDocument(Part):
 
     @property
     def fixed_parts(self) -> dict[str, dict[str, Any]]:
-        """Return those settings that were fixed before the run although they stand in a section with texts that may change
-        later. At present this is only the multi-year plan in the section "series".
+        """Return the settings in release.json that had to be fixed before the run, although other texts in the same section
+        may change later. At present, this is only the multi-year plan in the section "series".
         """
         fixed = None if self.series is None else self.series.fixed
         return {} if fixed is None else {"series": fixed}
 
     @property
     def parts(self) -> dict[str, Part]:
-        """Return the sections of release.json that belong to the options in use, such as "calibration", by the name of the
-        option.
+        """Return the sections of release.json that describe the optional features of this release, such as "calibration"
+        for weights. The keys are the names of the options.
         """
         return {name: part for name in OPTIONS if (part := getattr(self, name)) is not None}
 
@@ -293,15 +295,18 @@ class ReleaseDocument(Part):
 
     @property
     def figures_about(self) -> str:
-        """Return a phrase that says which rows the criterion values describe, or an empty string if they describe all rows."""
+        """Return a phrase that says which part of the rows the criterion values describe, such as "a piece of the register
+        ([split])". The phrase is empty if the release uses neither [partition] nor [split].
+        """
         if self.partition is not None:
             return "a random piece of the rows ([partition])"
         return "" if self.split is None else "a piece of the register ([split])"
 
     @property
     def ledger_note(self) -> str:
-        """Return a note for the line of this release in a listing of the ledger. It is, for example, ", piece 2" if the
-        release used the second piece of a split register, and otherwise empty.
+        """Return a note for the end of the line about this release in a listing of the ledger (the list of all charges to a
+        dataset). The note is, for example, ", piece 2" if the release used the second piece of a split register, and
+        otherwise empty.
         """
         return "" if self.split is None else f", piece {self.split.piece}"
 
@@ -340,8 +345,8 @@ class ReleaseDocument(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return the columns whose value follows from the values of other columns in every row, each with these other
-        columns. For example, `("region", ("municipality",))` means that the municipality determines the region.
+        """List the columns whose value in a row follows from other columns, each with these other columns. For example,
+        `("region", ("municipality",))` says that the municipality of a row determines its region.
         """
         of_areas = () if self.geography is None else self.geography.functions
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
@@ -361,8 +366,8 @@ class ReleaseDocument(Part):
 
     @property
     def measured_bins(self) -> int:
-        """An upper bound on the number of different sets of bins on which the noisy tables could have been released, if all
-        rounds share the measurements. It is 1 if each round makes its own measurements.
+        """An upper bound on the number of different sets of bins in which the published noisy tables could have appeared,
+        if all rounds (attempts to make a table) use the same measurements. It is 1 if each round measures its own tables.
         """
         selection = self.selection
         if not selection.shared_measurements:
@@ -373,8 +378,8 @@ class ReleaseDocument(Part):
 
     @property
     def measured_once(self) -> bool:
-        """Return whether the noisy tables were measured exactly once and could have been released on one set of bins only.
-        If so, an interval need not divide its risk of an error among several possibilities.
+        """Return whether the noisy tables were measured exactly once, and could have been released in one set of bins only.
+        If so, an interval needs no correction for several possibilities.
         """
         return self.selection.measured_times * self.measured_bins == 1
 
@@ -395,16 +400,17 @@ class ReleaseDocument(Part):
 
     @property
     def not_a_sample(self) -> tuple[NotSample, ...]:
-        """Return the reasons why the rows of the file are no simple random sample of a population, such as "clusters". They
-        are read from the estimates or, if these give no reasons, concluded from other fields of release.json.
+        """Return the reasons why the file is not a simple random sample of a population, such as "clusters" in its survey
+        design. The reasons are taken from the published estimates or, if these give none, from other fields of
+        release.json.
         """
         if self.estimates is not None and self.estimates.not_a_sample is not None:
             return tuple(self.estimates.not_a_sample)
         return self.declared(design_weights=any("weight" in part.parameters for part in self.criteria))
 
     def declared(self, *, design_weights: bool) -> tuple[NotSample, ...]:
-        """Return those reasons why the rows are no simple random sample of a population that follow from fields of
-        release.json, such as "several rows of a person".
+        """Find out from release.json why the file is not a simple random sample of a population. Return all reasons that
+        apply, such as "several rows of a person".
 
         Parameters
         ----------
@@ -420,15 +426,15 @@ class ReleaseDocument(Part):
 
     @property
     def raw_rules(self) -> list[str]:
-        """Return the plausibility rules that exclude rows of the private file. Each rule is the combination of values that must
+        """Return, for each rule that excludes impossible rows of the private file, the combination of values that must
         never occur.
         """
         return [rule.never for rule in self.rules if "raw" in rule.applies_to]
 
     @property
     def minimum_count(self) -> int:
-        """Return a number m such that every distinct row of the table occurs at least m times. It is the largest such
-        number that the projection or a criterion guarantees, or 1.
+        """Return how often every distinct row occurs in the table at least: the largest number that the projection or a
+        criterion guarantees. Without a guarantee, the number is 1.
         """
         from synthrelease.generators.projections import published_projection
 
@@ -452,7 +458,9 @@ class ReleaseDocument(Part):
         )
 
     def released_groups(self) -> dict[str, tuple[Group, ...]]:
-        """Return, for each column with groups of bins, its groups. Each group says which of the released bins belong to it."""
+        """Return the groups of bins that are defined for some columns, by the name of the column. For each group, the
+        result says which of the released bins belong to it.
+        """
         from synthrelease.criteria.facts import Group
 
         return {
@@ -466,7 +474,9 @@ class ReleaseDocument(Part):
         return json_bytes(self.model_dump(mode="json", by_alias=True))
 
     def dumped(self) -> bytes:
-        """Return the bytes of release.json. They are computed only once, because several documents contain their digest."""
+        """Return the content of release.json in bytes. It is computed once and kept, because several documents contain its
+        digest.
+        """
         return self._content
 
 

@@ -175,8 +175,8 @@ class PublishedRelease:
 
     @cached_property
     def design_weights(self) -> np.ndarray | None:
-        """Return the (n_rows,) design weights of the rows, or None if the release names no column with design weights. The
-        weight of a row is the representative value of its bin of weights.
+        """Return the (n_rows,) design weights of the rows, or None if the release has no column of design weights. The
+        weight of a row is the number that represents its bin, such as 22.5 for the bin "20-25".
         """
         if self.design is None or self.design.weight is None:
             return None
@@ -314,8 +314,8 @@ def _ruled(rules: Sequence[RulePart], layout: Layout) -> Iterator[Columns]:
 
 
 def public_facts(loaded: PublishedRelease) -> PublicFacts:
-    """Collect the facts of a loaded release that are needed to explain its criteria, such as its bins and its released
-    counts. The rules for private rows are not included.
+    """Collect the public facts about a loaded release with which its criteria can be explained in words, such as its bins
+    and its released counts. The rules for private rows are not included.
     """
     return PublicFacts(
         n=loaded.n_rows, columns=loaded.schema, groups=loaded.groups, criteria={}, counts=loaded.counts, linked=loaded.linked
@@ -447,7 +447,7 @@ def document_of(path: Path) -> ReleaseDocument:
 
 
 def _measurements(path: Path, document: ReleaseDocument, columns: tuple[PublishedColumn, ...]) -> Measurements | None:
-    """Read the noisy tables from measurements.json, and express them in the bins of the released columns. Return None if
+    """Read the noisy tables from measurements.json, and convert them to the bins of the released columns. Return None if
     the release has no such file.
     """
     if NAME not in document.files or not path.is_file():
@@ -460,7 +460,7 @@ def _measurements(path: Path, document: ReleaseDocument, columns: tuple[Publishe
 
 
 def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Sequence[PublishedColumn]) -> Measurements:
-    """Parse measurements.json, and express its noisy tables and sums in the bins of the released columns.
+    """Parse measurements.json, and convert its noisy tables and sums to the bins of the released columns.
 
     Raises
     ------

@@ -137,8 +137,8 @@ class IntendedEstimatePart(Part):
 
 
 class StrengthsPart(Part):
-    """The strength of associations between columns, computed from measurements.json and corrected for noise
-    (`generators.associations.Strengths`).
+    """How strongly pairs of columns are associated, and the share of rows in each bin. Both are computed from the noisy
+    tables in measurements.json and corrected for the noise (`generators.associations.Strengths`).
 
     Attributes
     ----------
@@ -226,8 +226,9 @@ class MeasuredTablePart(Part):
 
 
 class MeasuredSumPart(Part):
-    """One noisy sum in measurements.json. It adds up either scores of bins (`steps`) or the exact values of a column over
-    all rows. For exact values, `own_values` states the smallest and the largest contribution of a row.
+    """One noisy sum over all rows in measurements.json. A row adds either a score, which depends on its bins (`steps`), or
+    its exact value in a column. For exact values, `own_values` states the smallest and the largest amount that a row can
+    add.
     """
 
     sum: str
@@ -259,7 +260,8 @@ class MeasurementsPart(Part):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublishedMeasurement:
-    """One noisy table from measurements.json, expressed in the bins of the released columns.
+    """One published noisy table of counts, converted to the bins of the released columns. A released bin may combine
+    several of the bins that were measured.
 
     Attributes
     ----------
@@ -287,7 +289,7 @@ class PublishedMeasurement:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublishedSum:
-    """One noisy sum from measurements.json, expressed in the bins of the released columns.
+    """One published noisy sum over all rows, with the amount that a row adds stated for the bins of the released columns.
 
     Attributes
     ----------
@@ -326,8 +328,8 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
 
 
 def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -> PublishedSum | None:
-    """Express a noisy sum of scores in the bins of the released columns. Return None if this is impossible: a released bin
-    combines measured bins with different scores, or the sum adds up exact values.
+    """Convert a noisy sum of scores to the bins of the released columns, which may combine several measured bins. Return
+    None if a released bin combines bins with different scores, or if the sum adds up exact values instead of scores.
 
     Parameters
     ----------
@@ -368,7 +370,9 @@ def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -
 
 
 def _fit(into: Sequence[Sequence[int]], shape: Sequence[int], bins: Sequence[Sequence[str]]) -> bool:
-    """Return whether a table has the stated shape, and assigns every measured bin to one of the released bins."""
+    """Return whether the columns have the stated numbers of measured bins, and every measured bin is assigned to an
+    existing released bin.
+    """
     return len(into) == len(bins) == len(shape) and all(
         len(indices) == size and all(0 <= index < len(labels) for index in indices)
         for indices, size, labels in zip(into, shape, bins, strict=True)
@@ -376,7 +380,7 @@ def _fit(into: Sequence[Sequence[int]], shape: Sequence[int], bins: Sequence[Seq
 
 
 def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) -> PublishedMeasurement:
-    """Express a noisy table in the bins of the released columns. If several measured bins form one released bin, their
+    """Convert a noisy table to the bins of the released columns. If several measured bins form one released bin, their
     counts are added up.
 
     Parameters

@@ -28,8 +28,8 @@ Positive = Annotated[Number, Field(gt=0)]
 
 
 class SharedNoisePart(Part):
-    """One vector of noise, which was added to several sums: the scale of the noise, the number of sums, and their total
-    epsilon.
+    """One vector of noise, whose entries were added to several sums (one entry to each): the scale of the noise, the number
+    of sums, and their total epsilon.
     """
 
     epsilon: ExactText
@@ -38,8 +38,8 @@ class SharedNoisePart(Part):
 
 
 class SumPart(Part):
-    """A noisy sum over all rows. The addend of a row is a product of at most two factors, which lies between `low` and
-    `high`. `value` counts in steps, each of which is a fixed fraction of this range.
+    """A noisy sum over all rows. Each row adds a product of at most two factors, and this product lies between `low` and
+    `high`. `value` is the sum in steps; a step is a fixed fraction of the range from `low` to `high`.
     """
 
     of: Annotated[list[str], Field(max_length=2)]

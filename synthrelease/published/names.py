@@ -28,8 +28,8 @@ class FileKind:
 
 @dataclass(frozen=True, kw_only=True)
 class FurtherNames:
-    """The additional files that the publisher can request with one list of the configuration, such as the list `formats` in
-    [bundle].
+    """The additional files that the publisher can request with one list of the configuration. For example, the entry
+    "stata" in the list `formats` of [bundle] requests files for Stata.
 
     Attributes
     ----------
@@ -93,8 +93,8 @@ STEM = "estimates"
 
 
 def namings() -> Mapping[str, FurtherNames]:
-    """Return, for each list in [bundle] that requests additional files ("formats" and "catalogues"), a description of these
-    files.
+    """Describe the additional files that the publisher can request in [bundle], separately for the two lists "formats" and
+    "catalogues".
     """
     return {"formats": FORMATS, "catalogues": CATALOGUES}
 
@@ -161,8 +161,8 @@ def documents(document: ReleaseDocument) -> list[str]:
 
 
 def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
-    """Return the files that this release lacks because the version that wrote it did not know them yet. Each name comes
-    with a sentence that says so.
+    """Return the names of the files that are missing only because an older version of synthrelease wrote this release. Each
+    name comes with a sentence that says so.
     """
     without = {"SIGN.md"} if document.format == BEFORE else set[str]()
     if document.first_documents:

@@ -79,8 +79,8 @@ class PartitionPart(Part):
         return sources.get(way, ())
 
     def sampling_error(self, share: float = 0.5) -> float:
-        """Return the standard deviation of a share in the second piece of the rows, which is a random subset. `share` is
-        the share among all rows (theory 11.11, counts of random pieces).
+        """Return the standard deviation of a share, such as the share of women, in the second piece of the rows, which is a
+        random subset. `share` is the same share among all rows (theory 11.11, counts of random pieces).
         """
         return _error_of_a_subset(self.score_rows, self.rows, share)
 
@@ -112,15 +112,17 @@ class SplitPart(Part):
         return f"Rows in {self.of - 1} of the {self.of} pieces of the register were left out."
 
     def sampling_error(self, rows: int, file_rows: int, share: float = 0.5) -> float:
-        """Return the standard deviation of a share among the used rows, which are treated as a random subset of the file
-        although a secret key selects them. `share` is the share among all rows of the file (theory 11.11, counts of random
-        pieces).
+        """Return the standard deviation of a share, such as the share of women, among the used rows. A secret key selects
+        these rows, but they are treated as a random subset of the file. `share` is the same share among all rows of the
+        file (theory 11.11, counts of random pieces).
         """
         return _error_of_a_subset(rows, file_rows, share)
 
 
 def _error_of_a_subset(drawn: int, rows: int, share: float) -> float:
-    """Return the standard deviation of a share in a random subset of the rows. `share` is the share among all rows."""
+    """Return the standard deviation of a share, such as the share of women, in a simple random subset of the rows. `share`
+    is the same share among all rows.
+    """
     return (share * (1 - share) / drawn * ((rows - drawn) / max(rows - 1, 1))) ** 0.5
 
 
@@ -205,8 +207,8 @@ class MarginPart(Part):
 
 
 class JoinedPart(Part):
-    """Neighbouring groups of a column that were merged before the rows were weighted. `margin` is the position (from 0) of
-    their table of published totals.
+    """Neighbouring groups of a column, such as two age groups, that were merged in a table of published totals before the
+    rows were weighted. `margin` is the position of this table in the list of tables (from 0).
     """
 
     margin: int
@@ -274,7 +276,9 @@ class CalibrationPart(Part):
 
     @classmethod
     def of(cls, calibration: Calibration, columns: Sequence[ColumnPart], outcome: Weights | str) -> CalibrationPart:
-        """Create this section from the totals and the outcome: the weights of the rows, or the reason why there are none."""
+        """Create this section from the published totals and the outcome of weighting the rows to them: either the weights,
+        or the reason why there are none.
+        """
         labels = {column.name: column.labels for column in columns}
         return cls.like(
             calibration,
@@ -476,7 +480,9 @@ class SeriesPart(Part):
 
     @property
     def fixed(self) -> dict[str, Any] | None:
-        """Return those facts about the multi-year plan that were fixed before the run, or None if there is no plan."""
+        """Return the parts of the multi-year plan that were fixed before the run, or None if this release belongs to no
+        such plan.
+        """
         if self.years is None:
             return None
         return {"name": self.name, **self.years.model_dump(include={*PlanOfYearsPart.model_fields, "again"})}
@@ -525,7 +531,8 @@ class ScoutPart(Part):
 
 class PopulationPart(Part):
     """A further privacy guarantee, for a member of the population from which the file is a random sample. It holds only if
-    nobody knows who was drawn into the file. A ledger charges the main guarantee alone.
+    nobody knows who was drawn into the file. A ledger (list of all charges to a dataset) charges the main guarantee, not
+    this one.
 
     Attributes
     ----------
@@ -574,8 +581,8 @@ class DesignPart(Part):
 
     @property
     def unknown(self) -> bool:
-        """Return whether nothing is stated about how much the clusters increase variances: neither a design effect nor a
-        column with random groups of clusters.
+        """Return whether the effect of clusters on variances is unknown: neither a design effect nor a column with random
+        groups of clusters is stated.
         """
         return self.effect is None and self.groups is None
 
@@ -685,7 +692,8 @@ class GeographyPart(Part):
 
 
 class NumberPart(Part):
-    """A column of the table that lists which indicators of one group apply to a row.
+    """A column of the table that states, for each row, which indicators of one group apply, such as which diagnoses a
+    person has.
 
     Attributes
     ----------

@@ -129,8 +129,8 @@ def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: Rel
 
 
 def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person: PersonPart) -> tuple[str | None, str | None]:
-    """Return epsilon and delta for a person with records in all releases, as exact fractions. The result is None if one of the
-    releases promises nothing to a person.
+    """Add up epsilon and delta of all releases for a person with records in all of them, as exact fractions. Both results
+    are None if one of the releases promises nothing to a person.
 
     An erratum changes only descriptions in the release that it corrects. The two releases are one output of one mechanism, so
     they count as one release.
@@ -153,8 +153,9 @@ def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person
 
 
 def _origin(digest: str, corrected: dict[str, str]) -> str:
-    """Return the digest of the original release, which spent the budget. Given the digest of an erratum, this is the
-    release that it corrects; if that is itself an erratum, the search goes on.
+    """Return the digest of the release that spent the budget. The given digest belongs to this release, or to an erratum
+    that corrects it without spending budget. If an erratum corrects another erratum, the search goes on to the first
+    release.
     """
     seen = set()
     while digest in corrected and digest not in seen:

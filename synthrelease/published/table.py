@@ -267,8 +267,8 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
 
 @dataclass(frozen=True, kw_only=True)
 class TableFile:
-    """A table of a release: all rows, only the roots, or only the members. Its file has the same name in every format,
-    except for the extension.
+    """A table of a release: all rows, only the roots (such as households), or only the members (such as persons). Its file
+    has the same name in every format, except for the extension.
 
     Attributes
     ----------
@@ -350,16 +350,17 @@ def _linked(shape: TableShape) -> Linked:
 
 
 def slots_of(shape: TableShape) -> list[list[int]]:
-    """Find the columns of members in a table in which each row is a root with all its members. Return, for each column of a
-    member, the indices of this column for the first member, the second member, and so on.
+    """Find the columns of members in a table in which each row is a root (such as a household) with all its members. Return
+    a list for each column of a member, such as the age: the index of the age of the first member, the second member, and so
+    on.
     """
     linked = _linked(shape)
     return [[shape.names.index(slot[column]) for slot in linked.slots] for column in range(len(linked.names))]
 
 
 def _wide(of_roots: Iterator[RowsBatch], of_members: Iterator[RowsBatch], shape: TableShape) -> Iterator[RowsBatch]:
-    """Match each root (such as a household) with its members from the second file. Yield one batch, in which each row is a
-    root with all its members.
+    """Join the file of roots (such as households) with the file of their members (such as persons). Yield one batch, in
+    which each row is a root with all its members.
 
     Raises
     ------
@@ -439,7 +440,9 @@ class ReleasedTable:
         return self.counts.layout.columns
 
     def cells_of_rows(self, most: int) -> Iterator[np.ndarray]:
-        """Yield the cell indices of all rows in order, as (n,) arrays of at most `most` rows."""
+        """Yield, for all rows of the table in order, the index of the distinct row (cell) to which the row is equal. The
+        indices come in (n,) arrays of at most `most` rows.
+        """
         total = self.counts.total
         ends = np.cumsum(self.counts.counts) if total > len(self.counts) else None
         for start in range(0, total, most):
@@ -564,7 +567,8 @@ def table_of(batches: Iterable[RowsBatch], shape: TableShape) -> ReleasedTable:
 
 
 def _of_cells(counts: Counts, rows: RowsBatch) -> np.ndarray:
-    """Return an (n_cells,) array with the weight of each distinct row.
+    """Return an (n_cells,) array with the weight of each distinct row of a table. All rows that are equal must have the
+    same weight.
 
     Raises
     ------

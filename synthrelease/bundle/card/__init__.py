@@ -33,8 +33,8 @@ def uses_in_words(pairs: CarriedPairs | None) -> list[str]:
 
 
 def uses_of(pairs: CarriedPairs) -> list[str]:
-    """Choose the sentences that say which associations between columns the rows preserve. Return their keys, with which all
-    pages find the sentence in their language.
+    """Choose the sentences that say for which pairs of columns the rows preserve the association. Return the keys of these
+    sentences, which are the same in every language.
     """
     if pairs.unknown == pairs.pairs:
         return ["carried_unknown"]

@@ -163,8 +163,8 @@ def public_epsilon(exact: str) -> str:
 
 
 def cost(node: ChargePart) -> str:
-    """Return the cost of a node of the charge tree as text: an epsilon, or the curve that bounds the Renyi divergence of order
-    a.
+    """Return the cost of a charge as text: an epsilon, or an upper bound on the Renyi divergence of order a, as a formula
+    in a.
     """
     if node.renyi is None:
         return f"epsilon {exact_epsilon(node.epsilon_exact)}"

@@ -134,7 +134,9 @@ def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[st
 
 
 def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
-    """Return those values of `figures_of` that concern the guarantee for a person with as many records as allowed."""
+    """Return the numbers of the card that concern the guarantee for a whole person, such as epsilon, as strings. The person
+    may have as many records as the release allows.
+    """
     person = document.guarantee.person
     epsilon, delta = person.epsilon_exact, person.delta_exact
     return {
@@ -255,8 +257,8 @@ _LABEL = re.compile(r'((?:data|aria)-label=")([^"]*)"')
 
 @lru_cache(maxsize=8)
 def _technical_words(language: str) -> Mapping[str, str]:
-    """Return the translated sentences of the part for data users, by their English originals, or an empty dict if there is no
-    translation.
+    """Return the translations of the card's part for data users, as a dict from English sentences to sentences in this
+    language. The dict is empty if there is no translation.
     """
     path = Path(__file__).parent / "words" / f"{language}.technical.toml"
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

@@ -80,8 +80,8 @@ class AssociationLines:
 
 
 def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
-    """Summarise for which pairs of columns the rows of a release preserve the association. The result is None in the same
-    cases as in `pairs_of`.
+    """Summarise for which pairs of columns the released rows preserve the association. Return None if there is only one
+    column, or if nothing is known because release.json states impossible settings.
     """
     return pairs_of(of_document(document))
 
@@ -146,8 +146,8 @@ def band_text(document: ReleaseDocument) -> str:
 
 
 def drawn_text(document: ReleaseDocument) -> str:
-    """Explain that the criterion values describe only a random part of the rows that the rules keep. The text is empty if
-    they describe all these rows.
+    """Explain that the criterion values describe only a random part of the rows of the file that pass the rules. The text
+    is empty if they describe all these rows, or if [partition] or [split] divided the rows.
     """
     if not rows_were_drawn(document):
         return ""
@@ -163,7 +163,7 @@ def drawn_text(document: ReleaseDocument) -> str:
 
 def file_ends(document: ReleaseDocument) -> dict[str, str]:
     """Return, for each criterion, the upper limit on its value for the whole file as text, such as "at most 0.02". The dict
-    is empty if the release used all rows that the rules keep.
+    is empty if the release used all rows that pass the rules, or if [partition] or [split] divided the rows.
     """
     if not rows_were_drawn(document):
         return {}
@@ -179,9 +179,9 @@ def _file(document: ReleaseDocument) -> str:
 
 
 def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
-    """Return Kish's effective sample size (n^2 / sum of w^2): the number of independent rows that would give the same
-    standard errors. Rows that occur exactly `minimum_count` times count as one draw of this weight, because the projection
-    may have repeated them. Every other row counts as one draw.
+    """Return Kish's effective sample size, n^2 / sum of w^2: the number of independent rows that would give the same
+    standard errors as the released rows. If a row occurs exactly `minimum_count` times, its copies count as one draw with
+    this weight w, because the projection may have repeated it. Every other row counts as one draw with weight 1.
 
     A projection to a minimum count m keeps about a share k/m of the cells with k < m rows, and gives each kept cell exactly m
     rows (theory 7.1, minimum count). The projection of such a cell adds m^2 (k/m)(1 - k/m) = k (m - k) to the variance of a
@@ -195,8 +195,8 @@ def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
 
 
 def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> Sequence[str]:
-    """Return warnings for readers who compute standard errors from the released rows, because the projection changed or
-    repeated rows so that none is rare. The sequence is empty if no warning is needed.
+    """Return warnings that standard errors computed from the released rows are too small, because the projection (the last
+    step of making a table) replaced or repeated rows so that none is rare. The sequence is empty if no warning is needed.
     """
     projection, least = published_projection(document.configuration.get("projection", {})), document.minimum_count
     if least == 1:
@@ -209,15 +209,15 @@ def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> Sequ
 
 
 def sentences(document: ReleaseDocument) -> Sequence[str]:
-    """Return paragraphs that explain how to compute estimates and name the columns, or an empty sequence if the release has no
-    noisy tables.
+    """Return paragraphs for the card that explain how to compute estimates from the published noisy tables. The sequence is
+    empty if the release has no estimates.
     """
     return () if document.estimates is None else paragraphs_of("estimated", document, program(document))
 
 
 def measured_alone(document: ReleaseDocument) -> list[str]:
-    """Return the columns that the generator measured only alone: no noisy table or sum contains them together with another
-    column.
+    """Return the columns whose associations with all other columns were not measured: no noisy table or sum contains such a
+    column together with another column.
 
     In the rows, only plausibility rules associate these columns with others. No column is returned for a generator with unknown
     tables, for a release with several models, or for a model with a public table. In these three cases, columns may be
@@ -238,8 +238,8 @@ def measured_alone(document: ReleaseDocument) -> list[str]:
 
 
 def _together(document: ReleaseDocument) -> list[list[str]]:
-    """Return, for each noisy table and sum from which the rows were made, its columns. The list is empty if these columns
-    are not public.
+    """Return the columns of each noisy table and sum from which the rows were made, such as ["age", "sex"]. The list is
+    empty if these columns are not public.
     """
     from synthrelease.generators import GENERATORS
 
@@ -279,7 +279,7 @@ _YEARS = (1500, 2200)  # Range of whole numbers that are written without a comma
 
 
 def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """Return a passage that describes the value of a criterion, and names the persons who agreed to the threshold."""
+    """Describe the value of a criterion in words. If it is stated who agreed to the threshold, these persons are named."""
     kind = criterion.criterion()
     if kind is None:
         return f"The kind of this criterion is {criterion.kind!r}."
@@ -306,8 +306,8 @@ def interval_text(interval: IntervalPart | None) -> str:
 
 
 def range_text(criterion: CriterionPart) -> str:
-    """Return the range to which the contributions of rows to a criterion value are clipped, such as "0 to 100". If nothing
-    is clipped, return the range of the criterion value itself.
+    """Return the range of contributions of a row to a criterion value, such as "0 to 100". Contributions outside this range
+    are clipped to it. If nothing is clipped, return the range of the criterion value itself.
     """
     clipped = criterion.parameters.get("range")
     low, high = clipped if clipped is not None else (criterion.best, criterion.worst)
@@ -355,8 +355,8 @@ def shared_text(document: ReleaseDocument) -> str:
 
 
 def answered_text(document: ReleaseDocument) -> str:
-    """Explain that some criteria were evaluated from the published noisy measurements, and how sure their values are. The
-    text is empty if there are no such criteria.
+    """Explain that some criterion values were computed from the published noisy tables instead of from the private file,
+    and with what confidence they are upper bounds. The text is empty if there are no such criteria.
     """
     names, bounds = [part.name for part in document.criteria if part.answered], document.selection.bounds
     if not names or bounds is None:
@@ -659,7 +659,7 @@ PART = 0.5
 @dataclass(frozen=True, kw_only=True)
 class Useful:
     """The errors of the counts in estimates.csv. They show readers when a group is too small for reliable numbers, and when
-    the estimates are better than the released rows.
+    the estimates are better than counts of the released rows.
 
     Attributes
     ----------
@@ -690,9 +690,9 @@ class Useful:
         return None if error is None else error / PART
 
     def least_group(self, first: str, second: str) -> float | None:
-        """Return how many rows a group must have so that shares within the group are known up to 5 percentage points.
-        `first` and `second` are the column of the group and the column of the shares. The number is infinite if nothing is
-        known about this pair, and None if the pair was measured but its error is unknown.
+        """Return how many rows a group (a bin of the column `first`) must have, so that the shares of the bins of the
+        column `second` within it are known up to 5 percentage points. The number is infinite if nothing is known about this
+        pair of columns, and None if the pair was measured but its error is unknown.
         """
         error = self.errors.get(f"{first}:{second}", self.errors.get(f"{second}:{first}"))
         least = min(math.inf if error is None else error, self.of_any_pair) / POINTS

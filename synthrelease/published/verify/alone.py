@@ -101,7 +101,7 @@ _RELEASED = "released"
 
 @dataclass(frozen=True, kw_only=True)
 class Rebuilt:
-    """The description of columns and rules in release.json, converted to the objects of the program: the released bins, the
+    """The columns and rules of a release, converted from release.json to objects of the program: the released bins, the
     rules for released rows (`plausibility`), and the rules for private rows (`raw`).
     """
 
@@ -139,7 +139,7 @@ def rebuild(document: ReleaseDocument) -> Rebuilt:
 
 
 def _masks(rules: list[Rule], transformation: Transformation, *, apart: bool = False) -> Plausibility:
-    """Find, for these rules, which combinations of released bins they forbid.
+    """Translate rules about values to the released bins: find out which combinations of bins the rules forbid.
 
     Raises
     ------
@@ -320,8 +320,8 @@ def verify_alone(
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
-    """Return the results of a verification that stops early, because a check has failed on which other checks depend. The
-    important later checks are listed as not made.
+    """Return the results of a verification that ends at a failed check, because later checks depend on it. The important
+    later checks are listed as not made.
     """
     names = [check.name for check in checks] + [failed.name]
     left = [Check(name=name, made=False) for name in LATER if name not in names]
@@ -432,7 +432,9 @@ def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
 
 
 def _room(files: Files, name: str) -> list[str]:
-    """Return the problems with gaps between the columns, pages and footer of a Parquet file whose rows could be read."""
+    """Search a Parquet file for hidden bytes between its columns, pages and footer. Return a sentence for each problem. Use
+    this function only if the rows of the file could be read.
+    """
     try:
         return [*room_problems(files.content(name))]
     except Exception as error:  # as in `checks.made`

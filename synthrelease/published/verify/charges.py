@@ -43,7 +43,8 @@ from synthrelease.published.verify.checks import Check
 
 
 def pieces(document: ReleaseDocument) -> Iterator[str]:
-    """Yield a sentence for each error in how the charge tree treats random pieces of the rows.
+    """If the rows were divided at random into two pieces, check that the charge tree lists each charge under the piece
+    whose rows it concerns. Yield a sentence for each error.
 
     If rows were divided, the tree must have one node below its root with a part for each piece. The cost of this node must be
     the larger cost of the two pieces. Otherwise the tree must have no such node.
@@ -89,8 +90,8 @@ def _shown(exact: str) -> str:
 
 
 def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
-    """Check a charge and all charges below it. Yield a sentence for each charge that differs from the cost that its rule
-    computes from its parts.
+    """Check a charge and all charges below it. Each cost must equal the cost that its rule (such as a sum) gives for the
+    parts of the charge. Yield a sentence for each error.
     """
     yield from _rounding_problems(f"charge {node.name!r}", node)
     for part in node.parts:

@@ -67,8 +67,8 @@ class KnownFiles:
 
 
 def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
-    """Check each option that the release uses, such as weights or nested areas. If the caller gave other releases of the
-    register although release.json names none, yield a failed check.
+    """Yield the result of a check for each optional feature that the release uses, such as weights or nested areas. If the
+    caller gave other releases of the register although release.json names none, a failed check is added.
     """
     checks: dict[str, Callable[[Any], Check]] = {
         "partition": lambda part: of_partition(part, document),
@@ -111,8 +111,8 @@ def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
 
 
 def not_in_specification(document: ReleaseDocument, content: bytes) -> Iterator[str]:
-    """Yield a sentence for each section of release.json that should have been fixed before the run, but that
-    specification.json does not contain, because version 1.0.0 did not write it there.
+    """Yield a sentence for each section of release.json that had to be fixed before the run, but is missing in
+    specification.json. Version 1.0.0 did not write such sections there.
     """
     for name in document.fixed_parts.keys() - read_tables(content).keys():
         yield (
@@ -144,13 +144,15 @@ def of_partition(part: PartitionPart, document: ReleaseDocument) -> Check:
 
 
 def of_split(part: SplitPart) -> Check:
-    """State which piece of the register the release used. There is nothing to check, so the result never fails."""
+    """Report which piece of the register the release used. This check cannot fail, because the bundle contains nothing to
+    compare with.
+    """
     return Check(name="split", found=f"piece {part.piece} of {part.of}, by the record number {part.by}")
 
 
 def of_members(part: MembersPart, bundle: KnownFiles) -> Check:
-    """Count the members of all roots, such as the persons of all households, for the report. The result never fails,
-    because the check "table" compares the files of roots and members.
+    """Report the number of members of all roots, such as the persons of all households. This check cannot fail; the check
+    "table" compares the files of roots and members.
     """
     counts = bundle.table.counts
     numbers = part.linked.numbers(counts.bins[counts.layout.columns.index(part.size)])
@@ -313,8 +315,8 @@ def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: Release
 
 
 def of_scout(part: ScoutPart, document: ReleaseDocument) -> Check:
-    """Check the cap on the total cost of a scout (noisy tables that were published before the release) and its release:
-    their charges together must not exceed it.
+    """Check that a scout and its release together cost no more than their common cap, a limit that was fixed beforehand. A
+    scout is a set of noisy tables that was published before the release.
     """
     alone = decimal_text(Fraction(part.alone_exact))
     summary = f"the scout costs epsilon = {alone}, together with the release {document.guarantee.epsilon}"
@@ -340,8 +342,8 @@ def _scout_problems(part: ScoutPart, document: ReleaseDocument) -> Iterator[str]
 
 
 def of_population(part: PopulationPart, document: ReleaseDocument) -> Check:
-    """Check the privacy guarantee for a member of the population, of which the file must be a simple random sample. No
-    other section may contradict this.
+    """Check the additional privacy guarantee for a member of the population, which holds only if the file is a simple
+    random sample of this population. No other section of release.json may contradict this.
     """
     epsilon = decimal_text(part.loss().epsilon)
     summary = f"the file has {part.sampled:,} of {part.size:,} records; epsilon {epsilon} for a member of the population"
@@ -369,8 +371,8 @@ def _population_problems(document: ReleaseDocument, part: PopulationPart) -> Ite
 
 
 def of_imputation(part: ImputationPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check that each completed copy of the table fills in every missing value as the rule allows. Each value comes from a
-    randomly drawn donor (a similar row), so the check can only show that some possible donor exists.
+    """Check that each completed copy of the table fills in missing values from a possible donor, that is, from a row that
+    the published rule of imputation allows. Donors were drawn at random, so nobody can check which donor was used.
     """
     name = part.file(document.bundle)
     problems = tuple(f"{name}: {problem}" for problem in _imputation_problems(document, part, name, bundle))
@@ -439,8 +441,8 @@ def _copy_problems(
 
 
 def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, open_: np.ndarray) -> Iterator[str]:
-    """Yield a sentence for each set of columns whose filled-in values occur together in no released row. All missing values
-    of a row must come from one other row.
+    """Check that all values that were filled in for a row can come from one other row, the donor. Yield a sentence for each
+    set of columns whose filled-in values occur together in no released row.
     """
     starts = np.concatenate([[0], np.cumsum(table.counts.counts)])
     try:

@@ -271,8 +271,8 @@ def _each_table(tables: Sequence[Any]) -> list[Any]:
 
 
 def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a sentence unless the specification allows the generator (or projection) that the release used, with these
-    settings.
+    """Check that the specification allows the generator (or the projection) of the release, with the settings that it used.
+    Yield a sentence if it does not.
 
     Parameters
     ----------
@@ -364,9 +364,7 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
 
 
 def _rounds(node: ChargePart) -> Iterator[ChargePart]:
-    """Find the nodes of the charge tree below which the charges of a single round stand. A round is one attempt to make a
-    table.
-    """
+    """Yield the nodes of the charge tree that contain the charges of one round, that is, of one attempt to make a table."""
     if node.rule in (SELECTION, HIDDEN_ROUNDS, PRICED) or node.name == ONE_ROUND:
         yield node
         return
@@ -375,12 +373,14 @@ def _rounds(node: ChargePart) -> Iterator[ChargePart]:
 
 
 def _words(names: Iterable[str]) -> set[str]:
-    """Return the words before the colon in these names of charges, such as "criterion" in "criterion: NAME"."""
+    """Return the kinds of the charges with these names. The kind is the word before the colon, such as "criterion" in
+    "criterion: NAME". Names without a colon are left out.
+    """
     return {name.partition(": ")[0] for name in names if ": " in name}
 
 
 def _budgets(criterion: Mapping[str, Any]) -> list[Fraction]:
-    """Return the budgets in the settings of a criterion."""
+    """Return all positive budgets in the settings of a criterion: `epsilon`, and settings whose names end with `_epsilon`."""
     budgets = [Fraction(str(value)) for name, value in criterion.items() if name == "epsilon" or name.endswith("_epsilon")]
     return [budget for budget in budgets if budget > 0]
 
