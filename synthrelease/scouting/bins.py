@@ -206,8 +206,8 @@ _Cells = Sequence[tuple[Fraction, Fraction, int]]
 
 
 def _cuts(cells: _Cells, mass: float, tail: float, ends: tuple[bool, bool] = (True, True)) -> Iterator[Fraction]:
-    """Yield limits that join neighbouring cells into bins of about `mass` rows. If there are enough rows, also yield the
-    limit of a small bin at each end that `ends` selects.
+    """Yield limits between bins, which join neighbouring cells (intervals) and have about `mass` rows each. If there are
+    enough rows, the bin at each end that `ends` selects is smaller.
     """
     below = [0, *accumulate(count for _, _, count in cells)]
     total = below[-1]
@@ -242,8 +242,8 @@ def _roundest(cells: _Cells, places: Sequence[int]) -> int | None:
 
 
 def _roundness(number: Fraction) -> int:
-    """Return a rank that measures how round a number is: the rank of the largest number among ..., 0.5, 1, 2, 5, 10, ... that
-    divides it.
+    """Return how round a number is, as a rank. A number has a higher rank if it is divisible by a larger number among ...,
+    0.5, 1, 2, 5, 10, ... For example, 200 ranks above 110.
     """
     if not number:
         return 1000

@@ -77,8 +77,8 @@ class Cell:
 
 
 def fillers_from(high: Fraction) -> Fraction:
-    """Return the number from which numbers just below `high`, a power of ten, may be codes, such as 90 for 100. Many
-    registers use codes such as 97, 998 or 99999.
+    """Return the number from which numbers below `high`, a power of ten, may be codes instead of quantities, such as 90 for
+    100. Many registers use codes such as 97, 998 or 99999.
     """
     return high - max(Fraction(10), high / 100)
 
@@ -155,12 +155,14 @@ class ScoutedColumn:
 
     @property
     def first_look(self) -> tuple[Fraction, ...]:
-        """The lower edges of the cells in the first noisy table of a numeric column."""
+        """The lower edges of the cells (intervals) in which a numeric column is counted for the first of its two noisy
+        tables.
+        """
         return tuple(cell.low for cell in self.cells)
 
     def second_look(self, counts: Sequence[int], deviation: float) -> tuple[Fraction, ...]:
-        """Divide cells with many rows in the first noisy table of a column into smaller cells for a second table. Return
-        the lower edges of all cells of the second table.
+        """Choose the cells (intervals) of the second noisy table of a numeric column. Cells with many rows in the first
+        noisy table are divided into smaller cells. Return the lower edges of all cells of the second table.
 
         A cell with all numbers is divided into at most 50 steps, and a cell with a tenth of the numbers into at most 5. There
         are fewer steps if the noise would hide the count of a step. Zeros are not counted as numbers here.
@@ -181,8 +183,8 @@ class ScoutedColumn:
         return tuple(sorted(edges))
 
     def groups(self, edges: Sequence[Fraction]) -> np.ndarray:
-        """Return, for each finest bin, the index of the cell that contains it, as an (n_finest_bins,) array. `edges` are
-        the lower edges of the cells.
+        """Assign each finest bin of a numeric column to the cell (a wider interval) that contains it. Return the
+        (n_finest_bins,) indices of the cells. `edges` are the lower edges of the cells.
 
         The last two finest bins are for strings that are not numbers, and for missing values. Each has a cell of its own.
         """
@@ -346,7 +348,8 @@ def _scouted(name: str, entry: CodebookEntry) -> ScoutedColumn | None:
 
 
 def schema_of(columns: Sequence[ScoutedColumn], found: Mapping[str, Sequence[str]]) -> Schema:
-    """Return the schema with which a scout reads the private file: every column in its finest bins.
+    """Return the schema with which a scout (a run that publishes noisy tables of single columns) reads the private file.
+    Every column has its finest bins.
 
     Parameters
     ----------

@@ -69,7 +69,9 @@ class ScoutedPart(Part):
 
     @property
     def lower_limits(self) -> tuple[Fraction, ...]:
-        """The lower limits of the cells of the second table of a numeric column."""
+        """The lower edges of the cells (intervals) in which a numeric column is counted for the second of its two noisy
+        tables.
+        """
         return tuple(map(Fraction, self.edges))
 
     @property
@@ -142,14 +144,16 @@ class ScoutDocument(Part):
 
     @cached_property
     def cap(self) -> Cap:
-        """The cap on the total cost of the scout and the release. Raises Unexpected (a ValueError) if the numbers do not form a
-        valid cap.
+        """The cap: the largest privacy cost that the scout and the release after it may have together. Raises Unexpected (a
+        ValueError) if the numbers do not form a valid cap.
         """
         return self.value_of(Cap)
 
     @property
     def share(self) -> Fraction:
-        """The privacy cost of one noisy table, as a rho, or as an epsilon if delta is 0."""
+        """The privacy cost of one noisy table, as a rho, or as an epsilon if delta is 0. All noisy tables of the scout have
+        the same cost.
+        """
         return Fraction(self.tables_exact) / sum(part.column.queries for part in self.columns)
 
     @property
@@ -169,7 +173,8 @@ class ScoutDocument(Part):
 
     @property
     def quantile(self) -> float:
-        """The 95% quantile of the absolute noise of a sum of counts, in standard deviations of the noise of this sum.
+        """The limit that the absolute noise of a sum of counts exceeds with a probability of 5%, in standard deviations of
+        this noise.
 
         For Laplace noise, the quantile of one count is returned, because the quantile of a sum is smaller.
         """

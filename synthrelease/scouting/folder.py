@@ -128,8 +128,8 @@ def _cap_problems(document: ScoutDocument) -> Iterator[str]:
 
 def _table_problems(document: ScoutDocument, other: bool) -> Iterator[str]:
     """Yield the problems in the noisy tables of a scout, such as cells of a second table that do not follow from the first
-    table. If another version of the program wrote the scout, its cells may differ from those that this version would
-    choose.
+    table. `other` states whether another version of the program wrote the scout, because that version may have chosen other
+    cells.
     """
     least = 0 if document.cap.pure else text_threshold(document.share)[0]
     figure, number = document.dependence, len(document.columns)

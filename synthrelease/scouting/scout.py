@@ -135,7 +135,9 @@ class Scouting:
 
     @property
     def share(self) -> Fraction:
-        """The privacy cost of one noisy table, as a rho, or as an epsilon if delta is 0."""
+        """The privacy cost of one noisy table, as a rho, or as an epsilon if delta is 0. All noisy tables of the scout have
+        the same cost.
+        """
         return self.tables / queries(self.columns)
 
     @property
@@ -144,8 +146,8 @@ class Scouting:
         return self.cap.deviation(self.share)
 
     def looks(self) -> dict[str, Charge]:
-        """Return the charge (privacy cost) of each step of the measurement, by the name of the step. The sum of these
-        charges is the cost of the scout.
+        """Return the privacy cost (charge) of each step of the scout, by its name, such as "first look" for the first noisy
+        tables. The sum of these charges is the cost of the scout.
         """
         texts, numbers = (sum(column.kind == kind for column in self.columns) for kind in ("texts", "number"))
         listed = len(self.columns) - texts - numbers
@@ -165,7 +167,9 @@ def _exact(option: str, text: str) -> Fraction:
 
 
 def queries(columns: Sequence[ScoutedColumn]) -> int:
-    """Return the number of noisy tables that a scout publishes for these columns."""
+    """Return how many noisy tables a scout of these columns publishes: two for a column of numbers, and one for any other
+    column.
+    """
     return sum(column.queries for column in columns)
 
 
@@ -176,7 +180,8 @@ def cap_of(
     rho: Fraction | None = None,
     tests: Fraction | None = None,
 ) -> Cap:
-    """Return the cap of a scout of these columns: the budget that scout and release share.
+    """Return the cap of a scout of these columns: the largest privacy cost of the scout and the release after it together,
+    with the cost of the scout.
 
     Parameters
     ----------
@@ -221,7 +226,9 @@ def cap_of(
 
 
 def needed_rows(deviation: float) -> int:
-    """Return the smallest number of rows for which noise with this standard deviation is accepted."""
+    """Return the smallest number of rows with which a scout is accepted if its noise has this standard deviation. Five
+    standard deviations must be at most 3% of the rows.
+    """
     return math.ceil(5 * deviation / MOST_NOISE)
 
 
@@ -268,8 +275,8 @@ def scout(
     expect_head: str | None = None,
     charged: Callable[[Statement], None] = lambda statement: None,
 ) -> ScoutDocument:
-    """Run a scout of a private file: charge `cap.alone` to the ledger once, count the columns with noise, and write the
-    results to a folder. Return the document of the scout.
+    """Run a scout of a private file, which publishes noisy tables of single columns: charge its cost to the ledger once,
+    count the columns with noise, and write the results to a folder. Return the results as a document.
 
     Parameters
     ----------
@@ -334,7 +341,8 @@ def _published(scouting: Scouting, data: Source, out: Path, place: Path) -> Scou
 
 
 def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) -> ScoutDocument:
-    """Return the noisy tables of a private file as a scout document. Call `scout` instead, which reserves the budget first.
+    """Measure the noisy tables of a private file, and return them as a scout document. Call `scout` instead, which reserves
+    the budget first.
 
     Parameters
     ----------
@@ -379,8 +387,8 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
 
 
 def _first_groups(column: ScoutedColumn) -> np.ndarray:
-    """Return, for each finest bin of a column, the cell of the first noisy table that contains it, as an (n_finest_bins,)
-    array. Each code has a cell of its own.
+    """Return, for each finest bin of a column, the index of the cell (an interval or a code) that contains it in the first
+    noisy table, as an (n_finest_bins,) array.
     """
     return column.groups(column.first_look) if column.kind == "number" else np.arange(len(column.codes) + 2)
 

@@ -26,7 +26,7 @@ MOST_ROWS = 50_000
 def with_noise(
     values: np.ndarray, charge: Charge, *, parts: int = 1, squared: int, moved: int, entropy: SystemEntropy
 ) -> np.ndarray:
-    """Add noise to whole numbers, and spend one of `parts` equal parts of a charge on it.
+    """Add noise to whole numbers. The noise spends one of `parts` equal parts of a charge (a privacy cost).
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ def frequent_texts(
 def dependence(
     counts: Counts, groups: Sequence[np.ndarray], charge: Charge, entropy: SystemEntropy = SYSTEM
 ) -> tuple[int, int]:
-    """Return a noisy measure of how dependent the columns are: the mean dependence of all pairs, as a whole number of
-    steps, and the number of steps that equal 1.
+    """Measure with noise how dependent the columns are, on average over all pairs. Return this dependence as a whole number
+    of small steps, and the number of steps that equal a dependence of 1.
 
     The dependence of a pair is the total variation distance between its joint table and the product of the two margins.
 

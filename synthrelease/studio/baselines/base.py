@@ -40,8 +40,8 @@ _AT_ONCE = 2**22  # Largest number of rows times bins in memory at once
 
 
 def least_rows(size: int, prior: float = PRIOR) -> int:
-    """Return the smallest number of rows with which the shares of a group are used, for a column with `size` bins. In a
-    smaller group, the prior would dominate.
+    """Return the smallest number of rows of a group whose own shares are used, for a column with `size` bins. In a smaller
+    group, the prior would dominate.
     """
     return max(LEAST_ROWS, round(ROWS_PER_PRIOR * prior * size))
 
@@ -134,8 +134,8 @@ class ConditionalTable:
 def draw_weighted(
     shares: np.ndarray, groups: np.ndarray, likelihood: Callable[[slice], np.ndarray], generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw (n_rows,) bins. The probability of a bin is proportional to its share in the group of the row, times the
-    likelihood of the row's known values given the bin.
+    """Draw one bin for each row, as an (n_rows,) array. The probability of a bin is proportional to a product: the share of
+    the bin in the group of the row, times the likelihood of the known values of the row given this bin.
 
     Parameters
     ----------
@@ -296,8 +296,8 @@ class MatrixMask:
         return np.asarray(self.pi[copy])
 
     def local_epsilon(self, masks: int = 1) -> float:
-        """Return the epsilon that a masked value W spends on the true value: the largest log ratio of probabilities, max
-        over v of ln(max_u pi[v, u] / min_u pi[v, u]), times the number of separate masks.
+        """Return the epsilon that a masked value W spends on the true value. With pi[v, u] as the probability that the true
+        bin u is reported as v, it is max over v of ln(max_u pi[v, u] / min_u pi[v, u]), times the number of separate masks.
 
         One mask that all copies share counts once, because the copies are functions of the mask, the model and the unchanged
         columns. In data-augmented imputation, this epsilon is no guarantee for a record (docs/appendix/baselines.md).

@@ -49,7 +49,8 @@ _TRIES = 20
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DataAugmented:
-    """A public table, with all that is needed to replace the values of some columns X: masks, predictors and rules.
+    """A public table, with the settings for replacing the values of some columns, called X: noise masks, predictors and
+    rules.
 
     Attributes
     ----------
@@ -83,8 +84,9 @@ class DataAugmented:
 
     @cached_property
     def _steps(self) -> tuple[dict[int, _ColumnStep], dict[int, _ColumnStep]]:
-        """Return two mappings with a model for each column of X: first given the unchanged columns Z and the earlier
-        columns of X, then given all other columns. The second mapping is empty for a single column.
+        """Return two models for each replaced column X, as two mappings by column. The first model draws X given the
+        unchanged columns Z and the earlier columns of X. The second model draws X given all other columns, and is omitted
+        for a single column.
         """
         rows, order = self._rows, list(self.predictors)
         unknown = {column: set(order[position:]) - {column} for position, column in enumerate(order)}
@@ -96,8 +98,8 @@ class DataAugmented:
         return first, again if len(order) > 1 else {}
 
     def masked(self, generator: np.random.Generator) -> dict[int, np.ndarray]:
-        """Return the (n_rows,) noisy copy W of each replaced column X. W is drawn once for all copies, because drawing it
-        for each copy would reveal more.
+        """Return, for each replaced column X, a noisy copy W of its (n_rows,) values. All imputed tables use the same W,
+        because drawing a new W for each table would reveal more.
         """
         masks_by_column = {}
         for column in self.predictors:
@@ -109,8 +111,8 @@ class DataAugmented:
         return masks_by_column
 
     def copy(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> Counts:
-        """Return one imputed copy of the table, of the same size: the model (theta) and the columns X are drawn given the
-        unchanged columns Z and the noisy copy W. A row that still breaks a rule after many tries stays in the copy.
+        """Return one imputed table of the same size. Its model (theta) and its columns X are drawn given the unchanged
+        columns Z and the noisy copy W. A row that still breaks a rule after many tries stays in the table.
         """
         return Counts.of(self.table.layout, self.rows(masked, generator))
 
@@ -206,8 +208,8 @@ class _ColumnStep:
 
 
 class AugmentedImputation(Baseline):
-    """The method DA-MI (data-augmented multiple imputation): new values are drawn for the columns that an intruder knows,
-    with a noise mask for each risk group.
+    """The method DA-MI (data-augmented multiple imputation). The columns that an intruder knows get new values, which are
+    drawn given a noisy copy of the true values. The noise depends on the risk group of a row.
     """
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:

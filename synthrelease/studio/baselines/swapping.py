@@ -55,8 +55,8 @@ def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
 
 
 def pairwise_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
-    """Return the epsilon between the two closest tables with the same exactly published statistics: twice the nominal
-    epsilon, because they differ in two records.
+    """Return the epsilon for the two closest tables with the same exactly published statistics. Such tables differ in two
+    records, so this epsilon is twice the nominal epsilon, which is for one record.
 
     The bound is attained for rates above 1/2 at which ln o is the larger term.
     """
@@ -130,8 +130,8 @@ class PermutationSwapping:
         return int(table.project(self.key).counts.max()) if self.key else table.total
 
     def nominal_epsilon(self, table: Counts) -> float:
-        """Return the nominal epsilon of swapping this table, for each record that differs. It compares only tables with the
-        same exactly published statistics (invariants).
+        """Return the nominal epsilon of swapping this table, which is for one differing record. The guarantee compares only
+        tables with the same exactly published statistics (invariants).
         """
         return nominal_epsilon(self.rate, self.largest_stratum(table))
 
@@ -143,7 +143,7 @@ class PermutationSwapping:
 
     def keeps(self, columns: tuple[int, ...]) -> bool:
         """Return whether swapping leaves the table of these columns unchanged, so that it is published exactly. This holds
-        if the table has no swap variables, or if all its other columns are columns of the key.
+        if none of the columns is swapped. It also holds if each of them is swapped or belongs to the swap key.
         """
         return not set(columns) & set(self.variables) or set(columns) <= {*self.key, *self.variables}
 

@@ -47,7 +47,8 @@ from synthrelease.studio.rehearsal.rehearse import STORE, RehearsalProgress, sta
 
 @contextmanager
 def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
-    """Lock a file and yield its descriptor, which started processes inherit. Yield None if another process holds the lock.
+    """Lock a file and yield its file descriptor, which child processes inherit. Yield None if another process holds the
+    lock.
 
     The lock ends with the last process that has the descriptor.
 
@@ -138,8 +139,8 @@ class BothTexts:
 
     @property
     def seen(self) -> str:
-        """A digest of the files. By comparing digests, the desk finds out whether the files have changed since a page showed
-        them.
+        """A digest of the files. If it differs from the digest at the time when a page was shown, the files have changed
+        since.
         """
         named = repr((len(self.configuration), self.others)).encode()
         return hashlib.sha256(named + self.configuration + self.acceptance).hexdigest()
@@ -175,14 +176,17 @@ class DeskFiles:
         return texts
 
     def spec(self, texts: BothTexts) -> ReleaseSpec:
-        """Return the specification of these contents, which is loaded again only if the contents have changed."""
+        """Return the specification that files with these contents define. It is loaded again only if the contents differ
+        from those of the last call.
+        """
         loaded = self._loaded
         if loaded is None or loaded[0] != texts.seen:
             self._loaded = loaded = texts.seen, load_changed(self.path, texts.configuration, texts.acceptance)
         return loaded[1]
 
     def act(self, seen: str, action: Callable[[], object]) -> None:
-        """Run an action that writes the files by itself, such as leaving out a column, and restore the files if it fails.
+        """Run an action that changes the files itself, such as leaving out a column. If the action fails, the files get
+        their earlier contents back.
 
         Parameters
         ----------
@@ -437,7 +441,9 @@ class Rehearsed:
 
     @property
     def shortlist(self) -> Path | None:
-        """Return the path of the rehearsal's shortlist.toml, or None if the rehearsal has no shortlist."""
+        """Return the path of shortlist.toml, in which a rehearsal (a trial release on public data) lists the configurations
+        that it accepted. Return None if the rehearsal has no such file.
+        """
         path = self.folder / "shortlist.toml"
         return path if path.is_file() else None
 
@@ -794,8 +800,8 @@ def _of_questions(start: Shown, action: str, which: str, form: Form) -> Changes:
 
 
 def _place_of(spec: ReleaseSpec, name: str) -> int:
-    """Return the index of a criterion by its name. The desk refers to criteria by name, because an index changes if other
-    criteria are removed.
+    """Return the position of the criterion with this name among all criteria. The desk refers to criteria by name, because
+    a position changes if other criteria are removed.
     """
     names = [criterion.name for criterion in spec.criteria]
     if name not in names:

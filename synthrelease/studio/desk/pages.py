@@ -146,8 +146,8 @@ WORDS = ("title", "description", "acceptance")
 
 
 def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequence[str]) -> None:
-    """Draft both files again with some columns declared as important, as `init --important` does. The draft has the
-    released columns, the limit and the steward's texts and rules.
+    """Draft both files again with some columns declared as important, as `init --important` does. The released columns, the
+    limit of epsilon, and the steward's texts and rules stay the same.
 
     Parameters
     ----------
@@ -646,8 +646,8 @@ class Desk:
         return answer
 
     def _values(self, name: str, control: str, saved: Mapping[str, str]) -> dict[str, str]:
-        """Return the contents of a control's fields, such as "low" and "high" of the control "bounds:age", by the keys of
-        the fields.
+        """Return the contents of the fields of a control. For example, the control "bounds:age" has the fields "low" and
+        "high". An entry that is not saved takes precedence over the saved value.
         """
         fields_of = [field_name for field_name in saved if _control_of(field_name) == control]
         return {field_name.rpartition("/")[2]: self._typed[name].get(field_name, saved[field_name]) for field_name in fields_of}

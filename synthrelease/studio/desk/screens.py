@@ -380,7 +380,7 @@ def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehe
 
 def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]:
     """Compare the threshold of a criterion with criterion values from a rehearsal (its marks). Return a picture, the values
-    of the marks, and whether the threshold is too high to test associations.
+    of the marks, and whether even independent columns would meet the threshold.
 
     The marks are up to three criterion values from a rehearsal: of two halves of the public file, of this draft, and of
     independent columns. A threshold that independent columns meet does not test associations. Picture and values are empty
@@ -450,7 +450,9 @@ def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any
 
 
 def cheaper(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> dict[str, Any] | None:
-    """Return the cheaper plan that a rehearsal of these files proposed and confirmed, or None if there is no such plan."""
+    """Return a plan with a smaller epsilon that a rehearsal (a trial release on public data) of these files proposed and
+    confirmed. Return None if there is no such plan.
+    """
     shortlist = None if rehearsed is None else rehearsed.shortlist
     try:
         plan = None if shortlist is None else cheaper_plan(spec, shortlist)
@@ -540,8 +542,8 @@ def _untried(spec: ReleaseSpec) -> list[str]:
 
 
 def _shortlist(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> tuple[str, str]:
-    """Return the option `--shortlist` for the release command, or the reason why `release` would refuse the shortlist of
-    the rehearsal.
+    """Return the option `--shortlist` for the release command. It names the file of configurations that a rehearsal
+    accepted. If `release` would refuse this file, return the reason instead.
 
     At least one of the two texts is empty. Both are empty if there is no shortlist for these files.
     """
@@ -619,7 +621,9 @@ def _epsilon(epsilon: Fraction) -> str:
 
 
 def _cost(charge: Charge, total: Charge) -> float:
-    """Return the epsilon of a single part of the privacy cost, at the delta of the release."""
+    """Return the epsilon of one part of the privacy cost. A part that is not stated as an epsilon is converted at the delta
+    of the release.
+    """
     return float(charge.epsilon if charge.renyi is None else epsilon_at(charge, total.delta))
 
 
@@ -665,7 +669,8 @@ def _bar(limit: Fraction, cost: Fraction, spent: Fraction = Fraction(0)) -> dict
 
 
 def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return the budget of one fit that makes a count as accurate as the user requests.
+    """Return the contents of a form in which the user requests the accuracy of a count, such as 50 rows, and the budget of
+    one fit that makes the count so accurate.
 
     The result is None if the generator chooses its tables, so that the accuracy of a count is unknown.
     """

@@ -121,7 +121,9 @@ def _is_cut(values: np.ndarray, counts: np.ndarray, inside: np.ndarray, outside:
 
 
 def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, ...]:
-    """Return the limits that give a frequent 0 a bin of its own. The result is empty if 0 is rare or is the largest value."""
+    """Return limits that give the value 0 a bin of its own if at least 5% of the rows have it. Return an empty tuple if 0
+    is rarer or is the largest value.
+    """
     at = int(np.searchsorted(values, 0))
     if at + 1 >= len(values) or values[at] != 0 or counts[at] < OWN_ZERO * counts.sum():
         return ()
@@ -132,7 +134,8 @@ def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, .
 def _even(
     values: np.ndarray, counts: np.ndarray, whole: bool, fixed: Sequence[float], steps: Sequence[float]
 ) -> tuple[list[float], list[float]]:
-    """Return possible limits between bins, at multiples of a round step: one list for coarse bins and one list for fine bins.
+    """Return possible limits between bins of equal width: the multiples of a round number, such as 20, 40, 60, ..., for
+    coarse bins, and the multiples of a smaller number for fine bins.
 
     If 0 is frequent, the positive values alone determine the step.
 
@@ -200,7 +203,9 @@ def _divisors(step: float, whole: bool) -> list[float]:
 
 
 def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed: Sequence[float]) -> tuple[float, ...]:
-    """Select limits between bins: all of `fixed`, and those of `limits` that create no bin with less than 1% of the rows."""
+    """Select limits between bins. All limits in `fixed` are kept. A limit in `limits` is added if both bins next to it then
+    still have at least 1% of the rows.
+    """
     chosen = list(fixed)
     for limit in sorted({_plain(limit) for limit in limits if values[0] < limit <= values[-1]} - set(fixed)):
         trial = sorted([*chosen, limit])
@@ -444,8 +449,8 @@ def _line_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
 
 
 def _quantiles(values: np.ndarray, counts: np.ndarray, bounds: Range, share: float) -> Range:
-    """Return the range of all rows except a given share at each end. Its ends are rounded outward by at most a twentieth of
-    its width.
+    """Return the range of all rows except a share at each end, such as the range from the 1st to the 99th percentile if
+    `share` is 0.01. Each end is rounded outward, by at most a twentieth of the width.
     """
     cumulated = np.cumsum(counts)
     rows = int(cumulated[-1])

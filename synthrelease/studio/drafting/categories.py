@@ -85,7 +85,9 @@ def _beginning(texts: Collection[str]) -> int:
 
 
 def _sums(texts: Mapping[str, int], name: Callable[[str], str]) -> Counter[str]:
-    """Add up the rows of strings by group. The function `name` returns the name of a string's group."""
+    """Return the number of rows of each group of strings. `texts` states the number of rows of each string, and the
+    function `name` returns the name of its group.
+    """
     sums = Counter[str]()
     for text, times in texts.items():
         sums[name(text)] += times
@@ -300,7 +302,8 @@ def _code_width(texts: Collection[str]) -> int:
 
 
 def _spelling_question(answers: Answers, spellings: Mapping[str, tuple[str, ...]]) -> str:
-    """Return a question about the spellings of a column, or an empty string if there is nothing to ask.
+    """Return a question to the data steward about spellings in a column, such as whether "yes" and "TRUE" mean the same.
+    Return an empty string if there is nothing to ask.
 
     The question is about codes that seem to have lost leading zeros, about merged spellings such as "yes" and "TRUE", or about
     cells with several answers. Only the steward knows whether such spellings mean the same.

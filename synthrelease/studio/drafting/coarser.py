@@ -27,7 +27,7 @@ _RARE = "rare codes with a label are in"
 
 @dataclass(frozen=True, kw_only=True)
 class Floor:
-    """The minimum size of a bin, such as 5% of the rows, in a draft whose smaller bins are merged.
+    """The smallest share of the rows that a bin of a draft may have, such as 5%. Smaller bins are merged.
 
     Attributes
     ----------
@@ -98,8 +98,8 @@ or 20 years, so that the young have their own bins.
 
 
 def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float, adult: float = -math.inf) -> tuple[float, ...]:
-    """Choose limits so that each bin has at least this share of the rows. For ages, a limit that separates the young may
-    stay, too.
+    """Choose limits between bins so that each bin has at least a minimum share of the rows. For ages, a limit that
+    separates the young may also stay if fewer rows are below it.
 
     If no limit divides the rows in this way, the limit that is nearest to the median is returned.
 
@@ -118,7 +118,9 @@ def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float, adu
 
 
 def _at_least(limits: Sequence[float], shares: np.ndarray, least_share: float) -> tuple[float, ...]:
-    """Choose limits from the lowest on, so that each bin between them has at least this share of the rows."""
+    """Choose limits between bins, starting with the lowest limit, so that each bin has at least a minimum share of the
+    rows.
+    """
     chosen, held = list[float](), 0.0
     below = np.cumsum(shares)
     for limit, share, reached in zip(limits, shares, below, strict=False):
@@ -185,8 +187,8 @@ def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -
 def _mean(
     interval: IntervalBin, old: Sequence[IntervalBin], means: np.ndarray, rows: np.ndarray, numbers_of: Mapping[str, float]
 ) -> float:
-    """Return the value that represents a merged bin in means and regressions: the mean of the values of its old bins,
-    weighted by their rows.
+    """Return the value that represents a merged bin in means and regressions. It is the mean of the values that represented
+    the bins before the merger, weighted by the rows of each bin.
     """
     inside = np.array([interval.lower <= part.lower and part.upper <= interval.upper for part in old])
     if interval.label in numbers_of or not rows[: len(old)][inside].sum():
@@ -251,7 +253,8 @@ def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair], important: S
 
 
 def sizes(n_columns: int, errors: float) -> Iterator[int]:
-    """Yield the numbers of columns to try in smaller and smaller drafts, from `n_columns` down to 2.
+    """Yield numbers of columns for smaller and smaller drafts, from `n_columns` down to 2, such as 20, 14, 10, 7, 5, 3 and
+    2.
 
     Each number is 70% of the number before. The second number is smaller if the errors are large, because errors grow with the
     square of the number of columns.
@@ -272,8 +275,8 @@ def sizes(n_columns: int, errors: float) -> Iterator[int]:
 def fewer(
     columns: Sequence[ColumnDraft], order: Sequence[ColumnDraft], size: int
 ) -> tuple[tuple[ColumnDraft, ...], list[LeftOut]]:
-    """Keep the first `size` columns of an order of preference. Return them in the order of the file, and the other columns
-    with the reason for leaving them out.
+    """Keep the `size` columns with the highest priority. Return these columns in the order of the file, and the other
+    columns with the reason for leaving them out.
 
     Parameters
     ----------

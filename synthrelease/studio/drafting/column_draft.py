@@ -233,8 +233,8 @@ class ColumnDraft:
 
     @classmethod
     def of(cls, answers: Answers, **settings: Any) -> ColumnDraft:
-        """Return a column's draft with these settings. The description and the missing values are taken from the column of
-        the file.
+        """Create the draft of a column with these settings, such as its name and bins. Its description and the strings that
+        mean a missing value are taken from `answers`.
         """
         return cls(
             source=answers.source,
@@ -534,7 +534,8 @@ def chosen_columns(
 def _ties(
     sources: list[str], columns: Sequence[ColumnDraft], parts: Iterable[Mapping[str, Texts]], n: int, important: Collection[str]
 ) -> list[list[float]]:
-    """Return two sort values for each column of the file. Columns with strong associations have small values and come first.
+    """Return two numbers for each column of the file, by which the columns can be sorted. Columns with strong associations
+    get the smallest numbers, so that they come first.
 
     The first number is the column's strongest association with an important column, or 0 if no association is strong. The
     second number is the mean association with its most associated columns. Both are multiplied by minus the share of rows with
@@ -703,8 +704,8 @@ _STANDS_FOR_NONE = re.compile(r"0+|9+|-\d+|x+|" + "|".join(map(re.escape, sorted
 
 
 def missing_keys(times: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the values of a key, such as 0 or 99999, that mean that the key is missing. Each of these values has far more rows
-    than any person can have.
+    """Return the values of a key, such as 0 or 99999, that seem to mean that the key is unknown. Each of these values
+    occurs in far more rows than any ordinary value of the key.
 
     Parameters
     ----------

@@ -134,7 +134,9 @@ def _step(values: np.ndarray) -> int:
 
 
 def _filled(values: np.ndarray, step: int | None = None) -> float:
-    """Return which share of their range the values fill, in steps of their common divisor, such as 0.75 for 10, 20 and 40."""
+    """Return which share of the possible values between the smallest and the largest value occurs. Possible values have equal
+    distances: if 10, 20 and 40 occur, the possible values are 10, 20, 30 and 40, and the share is 0.75.
+    """
     return float(len(values) / ((values[-1] - values[0]) / (step or _step(values)) + 1))
 
 
@@ -311,7 +313,9 @@ def _of_others(order: Order, n_values: int) -> Iterable[tuple[float, str]]:
 
 
 def _fall(rows: np.ndarray) -> bool:
-    """Return whether frequencies decrease after a mode in the first third of the numbers, as in counts but not in codes."""
+    """Return whether the most frequent number is in the lowest third of the numbers, and the frequencies decrease above it,
+    apart from chance. This is typical of counts, such as numbers of visits, but not of codes.
+    """
     mode = int(np.argmax(rows))
     return mode < len(rows) / 3 and all(b <= a + 3 * math.sqrt(a) for a, b in pairwise(rows[mode:].tolist()))
 
@@ -413,7 +417,9 @@ def _design(answers: Answers) -> LeftOut | None:
 
 
 def _draft_again(answers: Answers, kind: str, how: str = "draft again with a codebook: ") -> str:
-    """Return the instruction to draft again with a codebook that states the kind of the column."""
+    """Return an instruction to the user: to draft again with a codebook that states the kind of the column, such as numbers
+    or codes.
+    """
     return how + json.dumps({answers.source: {"kind": kind}}, ensure_ascii=False)
 
 
@@ -558,8 +564,8 @@ def _said_to_be_weight(answers: Answers) -> bool:
 
 
 def with_one_weight(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]) -> tuple[list[ColumnDraft], list[LeftOut]]:
-    """Keep one design weight and leave out all others, including replicate weights, because [design] accepts only one.
-    Return the remaining columns, and the columns left out.
+    """Keep one column of design weights and leave out the others, including replicate weights, because a configuration can
+    name only one. Return the remaining columns, and the columns left out.
 
     The first weight stays. If a file has weights of persons and of households or firms, the weight of persons stays, because
     most rows are persons.
@@ -923,8 +929,8 @@ def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
 
 
 def _between(column: DateColumn, first: DateColumn, used: Collection[str], *, is_birth: bool) -> list[ColumnDraft] | LeftOut:
-    """Draft a date as its distance in days or years from the time of the record, or return the reason why the date is left
-    out.
+    """Draft a date as its distance in days or years from another date, the time of the record. For a date of birth, this
+    distance is an age. If the date is left out, return the reason.
 
     The date that is mostly earlier is the start. A date at a fixed distance is left out. The result is empty if the distance
     cannot be drafted, for example because one of the two formats has no day.
@@ -1100,7 +1106,7 @@ def drafted_with_rows(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None, as_key: str
 ) -> tuple[list[ColumnDraft], list[LeftOut], list[str], PublicRows]:
     """Draft every column of a public file. Return the drafted columns, the columns left out with the reason, the names of
-    the columns of dates, and the rows that were compared.
+    the columns of dates, and the rows in which the columns were compared with each other.
 
     Parameters
     ----------

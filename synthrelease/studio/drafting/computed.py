@@ -22,8 +22,8 @@ _GROUPS, _OF_GROUP = 6, 8  # Equations are first tested in 6 groups of 8 rows
 
 
 def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]:
-    """Find columns of numbers that are a function of an earlier column in every row, such as a length in other units.
-    Return them as columns to leave out.
+    """Find columns of numbers that can be computed from a single earlier column in every row, such as the same length in
+    other units. Return these columns as columns to leave out.
 
     These are linear functions of the earlier column, up to rounding, and other increasing or decreasing functions, such as a
     square or a logarithm.

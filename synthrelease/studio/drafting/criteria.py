@@ -97,7 +97,8 @@ class AcceptanceDraft:
 
 @dataclass(frozen=True, kw_only=True)
 class DraftStanding:
-    """The measures of how well a draft preserves the public file, compared with a table of independent columns.
+    """The quality of a draft: how well noisy fits of the draft preserve the distributions and associations of the public
+    file. The errors of these fits are compared with the errors of a table of independent columns.
 
     Attributes
     ----------
@@ -113,14 +114,15 @@ class DraftStanding:
 
     @property
     def tells(self) -> bool:
-        """Whether the public file shows how much a draft preserves: columns are associated, and the preserved share of the
-        associations can be estimated.
+        """Whether the public file can show how much of the associations a draft preserves. For this, some columns must be
+        associated, and it must be possible to estimate the preserved share.
         """
         return self.kept is not None and self.kept.strong > 0 and self.kept.share is not None
 
     @property
     def errors(self) -> float:
-        """The loss of a draft, relative to the largest acceptable loss: a draft with a value above 1 is not good.
+        """The loss of accuracy of a draft, divided by the largest acceptable loss. A draft with a value above 1 is not
+        good.
 
         The loss is the share of the associations that fits lose. If no columns are associated or this share cannot be
         estimated, the loss is the excess of the error of fits over the error of independent columns. The ratio is infinite if
@@ -135,23 +137,23 @@ class DraftStanding:
 
     @property
     def share(self) -> float:
-        """The share of the associations that a draft preserves, for comparisons of drafts. It is minus infinity if `kept`
-        is None.
+        """The share of the associations that a draft preserves, by which drafts are compared. It is minus infinity if no
+        share was measured (`kept` is None).
         """
         return -math.inf if self.kept is None else self.kept.comparable
 
     @property
     def good(self) -> bool:
-        """Whether the draft is good: it has small errors of single columns, loses few associations, and has a criterion
-        that tests pairs of columns.
+        """Whether the draft is good: single columns have small errors, few associations are lost, and a criterion tests
+        pairs of columns.
 
         If no columns are associated, no criterion about pairs is needed.
         """
         return self.preserves() and (self.judged or not self.tells)
 
     def preserves(self, least: float = -math.inf) -> bool:
-        """Return whether the draft has small enough errors, loses few enough associations, and preserves a share of them of
-        at least `least`.
+        """Return whether a draft is accurate enough: single columns have small errors, few associations are lost, and the
+        preserved share of the associations is at least `least`.
         """
         return self.share >= least and self.bins <= MOST_OFF and self.errors <= 1
 
@@ -270,8 +272,8 @@ def settle(
     progress: Callable[[str], None],
     most: Fraction | None = None,
 ) -> tuple[AcceptanceDraft, DraftStanding]:
-    """Set the threshold and the epsilon of each drafted criterion, so that noisy fits to the public file can meet it.
-    Return the criteria, and the quality of the draft.
+    """Choose a threshold and an epsilon for each drafted criterion, so that tables from noisy fits to the public file can
+    meet the threshold. Return the criteria, and the quality of the draft.
 
     A criterion is removed in three cases. First, independent columns would pass or nearly pass every threshold that fits can
     meet. Second, every such threshold is too large for the statistic. Third, the noisy test would need too much epsilon. A
@@ -304,7 +306,9 @@ def settle(
 def _settled(
     draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, measures: Sequence[Yardstick], fits: Sequence[AttemptResult]
 ) -> tuple[AcceptanceDraft, DraftStanding]:
-    """Set thresholds that these noisy fits to the public file meet. Return the criteria, and the quality of the draft."""
+    """Choose a threshold for each drafted criterion that the given noisy fits to the public file meet, or leave the
+    criterion out. Return the criteria, and the quality of the draft.
+    """
     margin = spec.joint_test.margin if spec.joint_test else 0.0
     numbers = range(len(draft.criteria))
     figures = [[math.inf if (figure_ := fit.figures[i]) is None else figure_ for fit in fits] for i in numbers]
@@ -346,8 +350,8 @@ def _criterion_of(draft: CriterionDraft, spec: ReleaseSpec) -> Criterion:
 
 
 def _between_samples(best_figure: float, rows: int) -> float:
-    """Return a margin for sampling error in criterion values that can be below 0, such as the value of a median. For other
-    criterion values, return 0.
+    """Return the margin by which a threshold allows for sampling error. Only criteria whose values can be below 0, such as
+    a criterion of a median, need this margin. For all others, it is 0.
 
     The result is two standard deviations of the rank of a sample median, as a share of the rows: 2 (sqrt(n) / 2) / n.
 
@@ -360,8 +364,8 @@ def _between_samples(best_figure: float, rows: int) -> float:
 def one_of_each(
     drafts: Sequence[CriterionDraft], settled: Sequence[CriterionDraft | str | None]
 ) -> list[CriterionDraft | str | None]:
-    """Choose between two versions of a criterion: one uses exact values, and the other uses the values that represent their
-    bins.
+    """Choose between two versions of the same criterion. One version uses the exact values of numeric columns. The other
+    version uses one representative value for each bin.
 
     Return the outcomes, with None in place of the criterion that is not kept. The criterion with representative values is kept
     if the criterion with exact values is left out, or if its threshold is more than three times as large.
@@ -383,8 +387,8 @@ def one_of_each(
 
 
 def _beside_cells(bins: CriterionDraft | str | None, cells: CriterionDraft | str | None) -> CriterionDraft | str | None:
-    """Omit the criterion of single columns if the criterion of table cells limits their errors nearly as strictly. Return
-    the criterion, or the reason for omitting it.
+    """Leave out the criterion about single columns if another criterion, about cells of tables, limits the same errors
+    nearly as strictly. Return the criterion about single columns, or the reason for leaving it out.
 
     The criterion of single columns is omitted if the threshold of the criterion of cells is at most twice as large. The
     criterion of cells then limits errors of single columns, too.
@@ -401,8 +405,8 @@ def _threshold(draft: CriterionDraft) -> float:
 
 
 def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float) -> CriterionDraft:
-    """Return the first criterion with a threshold that all fits meet. Without it, the draft would have no criterion with a
-    threshold.
+    """Return the criterion with a threshold that all fits to the public file meet. This is done only if no criterion of the
+    draft would have a threshold otherwise.
     """
     reached = max(yardstick.perfect, *fits)
     threshold = min(1.0, rounded_up(_ROOM * reached)) if math.isfinite(reached) else 1.0
@@ -413,8 +417,8 @@ def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[flo
 def with_threshold(
     draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float | None, room: float
 ) -> CriterionDraft | str:
-    """Return a criterion with its epsilon and with a threshold that noisy fits to the public file can meet, or the reason
-    why it is not drafted.
+    """Choose a threshold of a criterion that noisy fits to the public file can meet, and an epsilon for its test. Return
+    the criterion with these settings, or the reason why it is not drafted.
 
     Parameters
     ----------
@@ -540,8 +544,9 @@ def suggested_rules(
     steps: Mapping[str, float | None] | None = None,
     counted: Lattice | None = None,
 ) -> list[Suggestion]:
-    """Suggest rules about pairs of columns: conditions that no public row meets, although many rows would by chance. The
-    rules that chance would break most often come first.
+    """Suggest rules such as `age < 18 and wage is not missing`: conditions on two columns that no public row meets,
+    although many rows would meet them if the columns were independent. Conditions that independent columns would meet most
+    often come first.
 
     A rule is suggested if no public row breaks it, although independent columns would break it in at least 1% of the rows. The
     rules must also fit into one model.
@@ -566,8 +571,8 @@ def suggested_rules(
 def _comparing(
     schema: Schema, binnings: Sequence[Binning], n_rows: int, marginals: Lattice, without: Collection[str], own_numbers: Numbers
 ) -> list[Suggestion]:
-    """Suggest rules that compare two columns of numbers, such as `wage > total`. The rules that chance would break most
-    often come first.
+    """Suggest rules that compare the numbers of two columns, such as `wage > total`: conditions that no public row meets.
+    Conditions that independent columns would meet most often come first.
 
     The cells are examined in which every number of the first column is above every number of the second. A pair is a candidate
     if these cells have no row, although independent columns would have many rows there. Then the exact numbers of all rows
@@ -624,7 +629,9 @@ def _best(
 
 
 def _own_values(column: Column, step: float | None) -> int:
-    """Return the number of bins that a column has if a criterion counts its exact values."""
+    """Return the number of bins of a column in a criterion that uses exact values instead of the bins of the release. Exact
+    numbers are counted on a grid with the given step.
+    """
     if column.bounds is None:
         return len(column.atoms)
     return len(value_grid(column.bounds, whole=column.kind == "integer", step=step).edges) + 1
@@ -707,8 +714,8 @@ def _same_gaps(counts: np.ndarray) -> bool:
 def _of_gaps(
     cause: Column, answered: Column, of_asked: Binning, of_answered: Binning, counts: np.ndarray
 ) -> Iterable[Suggestion]:
-    """Yield rules for bins of one column in which another column is always or never missing, such as a wage that is missing
-    below age 18.
+    """Yield rules such as `age < 18 and wage is not missing`. Such a rule is about bins of the first column in which the
+    second column is missing in every row, or in no row.
 
     Parameters
     ----------

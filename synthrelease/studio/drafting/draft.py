@@ -232,15 +232,15 @@ def tried_in_steps(subject: Subject) -> Tried:
 
 
 def every_way(best: Tried) -> list[Raced]:
-    """Return plans with other methods of measuring tables that were tried for the columns of a draft, for comparison with
-    its plan.
+    """Return the plan of a draft and plans for the same columns that measure noisy tables by other methods, for a
+    comparison of all these methods. The result is empty if nothing can be compared.
     """
     return [] if best.choices.areas or best.standing.kept is None else best.ground.race.every_way(best.raced)
 
 
 def without_delta(subject: Subject, best: Tried, plans: Sequence[Raced]) -> Tried | None:
-    """Try to replace a draft with delta above 0 by a draft with delta 0 that costs no more epsilon and preserves as much.
-    Return None if there is no such draft.
+    """Look for a draft with delta 0 that can replace a draft with a delta above 0. It must cost no more epsilon and
+    preserve as much of the associations. Return None if there is no such draft.
 
     With a smaller epsilon, a draft with delta 0 may preserve less, as any cheaper plan may.
     """
@@ -259,8 +259,8 @@ def without_delta(subject: Subject, best: Tried, plans: Sequence[Raced]) -> Trie
 
 
 def written(best: Tried, plans: Sequence[Raced]) -> Draft:
-    """Return the chosen draft in its final form, with remarks on what its plan costs and preserves, and with the pairs of
-    columns whose association is lost.
+    """Return the finished draft with the texts of its files. Remarks state what its plan costs and preserves, and which
+    pairs of columns lose their association.
     """
     ground, preserved, acceptance = best.ground, best.standing.kept, best.acceptance
     if preserved is None:
@@ -361,8 +361,8 @@ FIRST = AcceptanceDraft(criteria=(CriterionDraft(settings=_COLUMNS, remark=""),)
 
 @dataclass(frozen=True, kw_only=True)
 class Ground:
-    """The common basis of all drafts of some columns: the counts and associations of the public file, and a comparison of
-    plans for measuring tables.
+    """The common basis of all drafts of the same columns: the counts and associations of the public file, and a comparison
+    of plans. A plan states which tables are measured, and with how much noise.
 
     Attributes
     ----------
@@ -388,8 +388,8 @@ class Ground:
 
 
 def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
-    """Count the rows of the public file in the drafted bins, find rules and associations, and prepare the comparison of
-    plans for measuring tables.
+    """Prepare the drafts of some columns: count the rows of the public file in the drafted bins, find rules and
+    associations, and prepare a comparison of plans (which tables are measured, and with how much noise).
 
     Parameters
     ----------
@@ -472,15 +472,15 @@ def _gaps(subject: Subject) -> set[str]:
 
 
 def _first_choices(subject: Subject, n_rows: int) -> Choices:
-    """Return provisional choices with which the columns can be loaded: one table for each column, and an epsilon for
-    counting the rows.
+    """Return provisional settings with which the columns can be loaded before tables are chosen: one table for each column,
+    and an epsilon for counting the rows.
     """
     return Choices(tables=tuple(column.name for column in subject.wide), rows=rows_budget(n_rows))
 
 
 def _counted_at_last(subject: Subject, narrower: Ground | None = None) -> tuple[Subject, ReleaseSpec, Counts]:
-    """Load the columns and count the rows. If the columns cannot be loaded, weights first become ordinary columns. If this
-    does not help, the columns at fault are left out, with the reason.
+    """Load the drafted columns, and count the rows of the public file in their bins. If the columns cannot be loaded,
+    design weights first become ordinary columns. If this does not help, columns with errors are left out, with the reason.
 
     The counts of the same columns in narrower bins are merged, so the file is not read again.
 
@@ -513,7 +513,7 @@ def _counted_at_last(subject: Subject, narrower: Ground | None = None) -> tuple[
 
 
 def _merged(subject: Subject, narrower: Ground | None) -> tuple[ReleaseSpec, Counts] | None:
-    """Compute the counts of wider bins from the counts of narrower bins, without reading the file. Return None if the
+    """Compute counts in wider bins by adding up counts in narrower bins, without reading the file again. Return None if the
     columns differ, or if a narrower bin is not inside one wider bin.
     """
     if narrower is None or [c.name for c in subject.wide] != [c.name for c in narrower.subject.columns]:
@@ -543,7 +543,9 @@ def rows_of(subject: Subject, spec: ReleaseSpec) -> Counts:
 
 
 def in_first_bins(rows: Counts, spec: ReleaseSpec) -> Counts:
-    """Merge counts in the finest bins into the bins of the first configuration of the release."""
+    """Turn counts in the finest bins into counts in the bins of the release. If the release can choose among several
+    configurations of bins, these are the bins of the first configuration.
+    """
     transformation = spec.space[0].transformation
     return rows.merge(transformation.layout, transformation.maps)
 
@@ -561,8 +563,9 @@ def some_rows(table: Counts) -> Counts:
 def _held_out(
     subject: Subject, spec: ReleaseSpec, some: Counts, table: Counts, pairs: Sequence[Pair], narrower: Ground | None
 ) -> tuple[HeldOut, str, str]:
-    """Divide the public rows into two halves, so that a draft is fitted to one half and judged on the other. Also return
-    the name of the column in which the released rows of persons differ most from all rows, and a sentence about it.
+    """Divide the public rows into two halves, so that a draft is fitted to one half and judged on the other half. Also
+    return the name of the column in which the released rows of persons differ most from all rows, and a sentence about this
+    difference.
 
     For columns in wider bins, the halves are compared in the narrower bins. Without a key of persons, the name and the
     sentence are empty.
@@ -604,8 +607,8 @@ def which_matter(n_columns: int, important: Sequence[str]) -> str:
 
 
 def files_of(subject: Subject, choices: Choices, acceptance: AcceptanceDraft, table: Counts | None = None) -> Draft:
-    """Put a draft together from the texts of its files and the decisions about its columns. `table` has the counts of the
-    public rows that a release would use.
+    """Put a draft together from the texts of its files and the decisions about its columns. `table` holds the counts of the
+    public rows that a release would use, or is None before these rows are counted.
     """
     name, file, columns = subject.name, subject.file, subject.columns
     choices = replace(choices, smaller=" ".join(filter(None, [subject.question, choices.smaller])))
@@ -683,8 +686,8 @@ _LEAVES = 3  # The largest number of columns that are left out because the relea
 
 
 def ground_that_tells(ground: Ground) -> Ground:
-    """Return a basis for drafts in which the released rows of each person represent all rows. If necessary, random rows are
-    released, or the columns in which the rows differ most are left out.
+    """Return a basis for drafts in which the released rows of each person (such as the first row) represent all rows. If
+    necessary, random rows of each person are released, or columns in which the released rows differ most are left out.
 
     The comparison is made without noise. If rows of each person that are drawn at random represent all rows clearly better than
     the first rows, random rows are drafted. If the released rows represent all rows too poorly, up to three columns are left
@@ -715,8 +718,8 @@ def ground_that_tells(ground: Ground) -> Ground:
 
 
 def rows_tell_too_little(ground: Ground, off: str) -> InputError:
-    """Return the error to raise when the released rows of each person represent all rows worse than a table of independent
-    columns does.
+    """Return an error to raise. It says that the released rows of persons resemble all rows of the public file less than a
+    table of independent columns does.
     """
     key, records = ("KEY", 1) if (unit := ground.subject.unit) is None else (str(unit.key), unit.records)
     return InputError(
@@ -758,8 +761,8 @@ class Tried:
 
 
 def tried(ground: Ground, raced: Raced) -> Tried:
-    """Fit a draft with this plan for measuring tables to the public file, and return the draft with thresholds that the
-    fits meet.
+    """Fit a draft to the public file with a plan (which tables are measured, and with how much noise). Return the draft
+    with thresholds that the fits meet.
     """
     subject, race, rows = ground.subject, ground.race, None
     first, figures = _criteria(ground), min(FIGURES, raced.total / 5)
@@ -806,7 +809,9 @@ def tried(ground: Ground, raced: Raced) -> Tried:
 
 
 def _criteria(ground: Ground) -> AcceptanceDraft:
-    """Draft the criteria for these columns, and one for the pairs with columns that the option --important names."""
+    """Draft the acceptance criteria for these columns. If the option --important names columns, one more criterion tests
+    all pairs with these columns.
+    """
     subject = ground.subject
     drafted = draft_acceptance(subject.wide, ground.table, ground.pairs, subject.of_members)
     important = [column.name for column in subject.columns if column.name in subject.promise.important]
@@ -820,8 +825,8 @@ def _criteria(ground: Ground) -> AcceptanceDraft:
 
 
 def _measures(subject: Subject, spec: ReleaseSpec, rows: Counts) -> tuple[Yardstick, ...]:
-    """Return, for each criterion, its values for two halves of the public file and for independent columns, which do not
-    depend on the budget.
+    """Return two reference values for each criterion: its value for two halves of the public file, and its value for
+    independent columns. Neither value depends on the budget.
     """
     subject.voice.patiently("comparing two halves of the public file by the criteria")
     n_splits = 2 if len(spec.schema.columns) <= MANY else 1
@@ -831,7 +836,7 @@ def _measures(subject: Subject, spec: ReleaseSpec, rows: Counts) -> tuple[Yardst
 def with_more(
     whole: Tried, subject: Subject, choices: Choices, first: AcceptanceDraft, held_out: Callable[[ReleaseSpec], HeldOut]
 ) -> Tried:
-    """Extend a draft that was already tried by further columns, tables and criteria, and fit it to the public file again.
+    """Add columns, tables and criteria to a draft that was fitted already, and fit the larger draft to the public file.
 
     Parameters
     ----------
@@ -856,8 +861,8 @@ def with_more(
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A plan for measuring tables, in the drafted bins or in wider bins, that was fitted to the public file and is compared
-    with other plans.
+    """A plan for a draft that is compared with other plans. It states which tables are measured, with how much noise, and
+    whether in the drafted bins or in wider bins.
 
     Attributes
     ----------
@@ -878,8 +883,8 @@ class Candidate:
 
 
 def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candidate]:
-    """Return the plans that are worth a fit: the cheapest plan that preserves enough in the drafted bins, and the plans in
-    wider bins that are better.
+    """Return the plans among which a draft is chosen: the cheapest plan that preserves enough of the associations in the
+    drafted bins, and better plans in wider bins.
 
     The preserved share of every plan is measured in the drafted bins. A plan preserves more with a larger epsilon. So wider
     bins that are not better at the next smaller epsilon are not better at any smaller epsilon. Wider bins are not fitted if
@@ -921,8 +926,8 @@ def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candi
 
 
 def in_order_of_use(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Sort plans for measuring tables by preference: those that preserve enough of the associations come first, ordered by
-    epsilon.
+    """Sort plans for measuring tables by preference. Plans that preserve enough of the associations come first, and among
+    these the plan with the smallest epsilon.
 
     Candidates that preserve enough, or nearly as much as the best candidate, come first, ordered by epsilon. Among candidates
     with the same epsilon, candidates close to the best preserved share come first, and among these the narrowest bins. So no
@@ -944,8 +949,8 @@ def in_order_of_use(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def in_fitting_bins(ground: Ground, most: Fraction, above: Fraction = Fraction(0)) -> Tried:
-    """Fit the two most promising plans to the public file, in the drafted bins or in wider bins, and return the first good
-    draft.
+    """Fit the most preferred plan to the public file and, if its draft is not good, the next plan. Return the first good
+    draft. The plans use the drafted bins or wider bins.
 
     If neither draft is good, the draft of the best plan is returned.
 
@@ -1034,9 +1039,9 @@ def smaller_draft(ground: Ground, whole: Tried) -> Tried:
 
 
 def what_would_help(whole: Tried) -> str:
-    """Return advice for a file with too few rows: the smallest tried epsilon at which all columns are preserved well
-    enough, or the number of rows with equally small noise at the present epsilon. The result is empty if no tried epsilon
-    is enough.
+    """Return advice for a file with too few rows: the smallest tried epsilon at which a draft of all columns is good, and
+    the number of rows that makes the noise as small at the present epsilon. The result is empty if no tried epsilon is
+    enough.
     """
     race, limit, n_rows = whole.ground.race, whole.choices.limit, round(whole.ground.table.total)
     for total in (total for total in (3, 5, 8, 12, 20) if total > limit):
@@ -1068,7 +1073,9 @@ def _too_many(n_columns: int, whole: Tried) -> str:
 
 
 def _off(preserved: Kept) -> str:
-    """Return a clause that compares the error of two-way tables in fits with the error of independent columns."""
+    """Return a clause on the share of rows that are in a wrong cell of two-way tables: in fits of a draft, compared with
+    independent columns.
+    """
     strongest = " over the pairs with the strongest associations" if preserved.strongest_alone else ""
     return (
         f"{preserved.off:.1%} of the rows are in a wrong cell of a table of two columns, on average{strongest}; with "
@@ -1119,8 +1126,8 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
     beside = ground.race.held_out
 
     def held_out(spec: ReleaseSpec) -> HeldOut:
-        """Return the two halves of the public rows with the smallest areas as a column. The draft is judged by the other
-        columns.
+        """Return the two halves of the public rows with the smallest areas as an additional column. The draft is still
+        judged by its other columns.
         """
         if beside.of_all_rows:
             return replace(beside, fitted=HeldOut.of_persons(larger.file.source, spec, (), SEED).fitted)
@@ -1131,8 +1138,8 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
 
 
 def counting_marks(whole: Tried) -> Tried:
-    """Add to the draft a column for each group of rare indicators, such as rare diseases, if the draft then loses the
-    association of fewer pairs.
+    """Try a draft with an additional column for each group of rare indicators, such as rare diseases. Return this draft if
+    fewer pairs of columns lose their association in it.
 
     Otherwise the draft is returned unchanged.
     """
@@ -1162,7 +1169,9 @@ def counting_marks(whole: Tried) -> Tried:
 
 
 def with_marks(rows: Counts, transformation: Transformation) -> Counts:
-    """Return the counts with an additional column for each group of indicators: which of its indicators each row has."""
+    """Return the counts with an additional column for each group of rare indicators, such as rare diseases. The column
+    states which of these indicators a row has.
+    """
     digits, schema = dict(zip(rows.layout.columns, rows.bins, strict=True)), transformation.schema
     for counted in schema.counted:  # an indicator has two categories, which are its atomic bins
         bins = number_of_indicators(counted, {place: digits[schema.names[place]] for place in counted.marks})

@@ -71,7 +71,8 @@ OF_OTHER_LAWS = ("stop_probability", "shape")
 
 @dataclass(frozen=True, kw_only=True)
 class Adopted:
-    """The result of `adopt`, which writes the plan that a rehearsal proposes into the configuration.
+    """The result of `adopt`, which writes a plan into the configuration. A rehearsal (a trial release on public data)
+    proposed this plan.
 
     Attributes
     ----------
@@ -88,7 +89,9 @@ class Adopted:
 
 
 def why_not(rehearsal: Rehearsal) -> str:
-    """Return why the plan that a rehearsal proposes cannot be adopted, or an empty string if it can be adopted."""
+    """Return why a plan that a rehearsal (a trial release on public data) proposes cannot be adopted, such as that it costs
+    as much as the present plan. Return an empty string if it can be adopted.
+    """
     proposal = rehearsal.proposal
     if not rehearsal.complete:
         return "the rehearsal has not finished. Run the same command again to continue"
@@ -107,7 +110,8 @@ def why_not(rehearsal: Rehearsal) -> str:
 
 
 def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
-    """Write the plan that a rehearsal proposes into the configuration, and keep its comments.
+    """Write the plan that a rehearsal (a trial release on public data) proposes into the configuration. Comments in the
+    configuration are kept.
 
     The changed configuration is loaded before it is written.
 
@@ -150,7 +154,8 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
 
 
 def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
-    """Write the cheaper plan that a rehearsal proposes in its shortlist into the configuration.
+    """Write a cheaper plan into the configuration: the plan that a rehearsal (a trial release on public data) proposes in
+    shortlist.toml.
 
     Parameters
     ----------
@@ -174,8 +179,8 @@ def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
 
 
 def accept_lost(config: str | Path, shortlist: str | Path) -> tuple[Path, tuple[str, ...]]:
-    """Add to [not_promised] the pairs of columns whose association was lost in a rehearsal. Return the path of the
-    acceptance file and the added pairs.
+    """Add pairs of columns to [not_promised] in the acceptance file: the pairs whose association was lost in a rehearsal (a
+    trial release on public data). Return the path of the acceptance file and the added pairs.
 
     Parameters
     ----------
@@ -465,8 +470,8 @@ class _References:
                 self._take(path, description, value=toml(rest) if isinstance(value, list) else formula(rest[0], lines=lines))
 
     def _formula(self, text: str) -> str:
-        """Return a formula of tables without the given columns, such as `sex:age + region` without `region`: `sex:age`. A
-        table is removed if another table has all its remaining columns.
+        """Return a formula of tables without the given columns. For example, `sex:age + region` without `region` is
+        `sex:age`. A table is removed if another table has all its remaining columns.
         """
         terms = read_terms(text)
         if not any(self.gone & {*term.columns} for term in terms):
@@ -484,8 +489,8 @@ class _References:
         return formula_of(rest) if "(" in text or terms[0].by_cells else " + ".join(term.text for term in rest)
 
     def _sums(self, text: str) -> str:
-        """Return a sum of products without the products that contain one of the given columns. A product without one of its
-        factors would have another meaning.
+        """Remove from a sum of products each product that contains one of the given columns, and return the sum. Without
+        one of its factors, a product would have another meaning.
         """
         terms = [" ".join(term.split()) for term in text.split("+")]
         rest = [term for term in terms if not self.gone & {*_IN_A_SUM.findall(term)}]
@@ -501,8 +506,8 @@ class _References:
                 self._take(("imputation", "match", index), f"{name!r} in imputation.match")
 
     def _to_decide(self) -> None:
-        """Find settings that name a given column and that only the steward can change, such as the order of a person's rows
-        or published totals.
+        """Record the settings that name a given column and that only the data steward can change, such as the order of the
+        rows of a person or published totals.
         """
         for source in UnitTable.model_validate(self.tables.get("unit", {})).order:
             tables = self.tables["columns"].items()
@@ -637,7 +642,7 @@ Limits = tuple[float, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class MovedLimits:
-    """The settings of a numeric column that change when the limits between its bins, or its bounds, are moved.
+    """The new settings of a numeric column after limits between its bins, or its bounds, were moved.
 
     Attributes
     ----------
@@ -668,7 +673,8 @@ def with_limits(
     public: PublicFile | None,
     policy: InputTable,
 ) -> MovedLimits:
-    """Set new limits between the bins of a column in one of its alternatives (binnings), and return all settings that change.
+    """Set new limits between the bins of a numeric column. If the column has several alternatives (binnings), the limits of
+    one alternative are set. Return all settings that change.
 
     If the number of limits is unchanged, a moved limit moves in other alternatives and in [groups] as well. A removed limit is
     removed from [groups]. A new bin has the mean of its public rows as representative value, as in a draft.
@@ -778,8 +784,8 @@ class FilledNumbers:
 
 
 def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | None = None) -> FilledNumbers:
-    """Write a representative value for each bin that has none: the mean of its public rows. Comments in the configuration
-    are kept.
+    """Add missing numbers to the configuration, which represent bins in means and regressions: for each bin without such a
+    number, the mean of its public rows. Comments in the configuration are kept.
 
     After bins were edited by hand, the configuration may have representative values of old bins. These values are removed
     first, because the configuration cannot be loaded with them.
@@ -851,8 +857,8 @@ def table_of(spec: ReleaseSpec, name: str) -> Path_:
 
 
 def _moved(limits: Limits, moved: Mapping[float, float]) -> Limits:
-    """Return the limits with each limit in `moved` replaced by its new value. The limits stay unchanged if a moved limit would
-    equal another limit.
+    """Replace some limits between bins. `moved` states the new value of each limit that is replaced. Return the limits
+    unchanged if a new limit would equal another limit.
     """
     new = tuple(sorted(moved.get(limit, limit) for limit in limits))
     return new if len(set(new)) == len(limits) and not set(moved.values()) & set(limits) else limits
@@ -1067,8 +1073,8 @@ def _covers_all(tables: str) -> bool:
 
 
 def _term(tables: str, name: str) -> str:
-    """Return the term that adds the table of a single column to a formula, such as `0.5 age`. Its weight is the median
-    weight of such tables.
+    """Return a term that adds the table of one column to a formula, such as `0.5 age`. Its weight is the median weight of
+    the tables of single columns that are already in the formula.
     """
     weights = sorted(float(term.weight) for term in read_terms(tables) if len(term.columns) == 1)
     weight = weights[len(weights) // 2] if weights else 1.0

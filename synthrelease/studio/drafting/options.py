@@ -91,7 +91,9 @@ def _may_be_level(column: ColumnDraft) -> bool:
 
 
 def _tells(lower: np.ndarray, upper: np.ndarray) -> bool:
-    """Return whether each value of one column occurs with only one value of the other column."""
+    """Return whether each value of `lower` occurs with only one value of `upper`, as each municipality lies in only one
+    region.
+    """
     valid = (lower >= 0) & (upper >= 0)
     pairs = np.unique(np.stack([lower[valid], upper[valid]]), axis=1)
     return len(np.unique(pairs[0])) == pairs.shape[1]
@@ -117,7 +119,7 @@ class AreasDraft:
 
     @classmethod
     def of(cls, request: str, file: PublicFile, answers: Answers, columns: Sequence[ColumnDraft]) -> AreasDraft:
-        """Draft the columns of areas that the option --areas names.
+        """Draft the columns that the option --areas names: areas within areas, such as municipalities within regions.
 
         Parameters
         ----------
@@ -170,7 +172,8 @@ class AreasDraft:
     def measured(
         self, raced: Sequence[str], sizes: Mapping[str, int], n_rows: int, cost: Fraction, noise: type[CountNoise]
     ) -> AreaTables:
-        """Choose the tables of all rows and the tables by area on each level of areas, and divide the budget among them.
+        """Choose the tables of a release with areas, and divide the budget among these tables. There are tables of all
+        rows, and tables by area on each level, such as regions and municipalities.
 
         The comparison of plans chose the tables of all rows, without areas. On each level, columns with few bins have a table
         by area if the noise is at most half of an average cell. If no column can have such a table, only the areas are counted.
@@ -236,7 +239,8 @@ class AreasDraft:
 
 
 class AreaTables(NamedTuple):
-    """The tables to measure in a release with areas: tables of all rows and tables by area, each with its share of the budget.
+    """The tables that a release with areas measures, and the share of the budget for each table. There are tables of all
+    rows, and tables by area, such as `region:sex`.
 
     Attributes
     ----------
@@ -341,7 +345,8 @@ class MarksDraft:
     n_lost: int = 0
 
     def tables(self, raced: Sequence[str]) -> tuple[str, ...]:
-        """Return the tables to measure, as terms of a formula with weights, such as `4 marks_1`.
+        """Return the tables to measure, as terms of a formula. Each group of rare indicators has one table, such as `4
+        marks_1` with weight 4.
 
         Tables of indicators of one group are replaced by the table of the column of the group, with weight 4
         (docs/appendix/benchmarks.md compares other weights).
@@ -356,8 +361,8 @@ class MarksDraft:
 
     @property
     def only_measured(self) -> str:
-        """Return the formula of the tables of single indicators, which are measured for readers and not used by the model.
-        In the model, they would cause a loss of associations of pairs (docs/appendix/benchmarks.md).
+        """Return the formula of the tables of single rare indicators. These tables are measured for readers, but the model
+        does not use them, because more pairs would then lose their association (docs/appendix/benchmarks.md).
         """
         return formula_by_cells([f"0.25 {mark}" for marks in self.groups.values() for mark in marks], ())
 
@@ -420,8 +425,8 @@ def _together(table: Counts, yes: Mapping[str, tuple[int, str]]) -> dict[tuple[s
 
 
 def _joined(marks: Sequence[str], together: Mapping[tuple[str, str], tuple[float, float]]) -> list[list[str]]:
-    """Form groups of associated indicators by agglomerative clustering, which merges the two groups with the largest mean
-    of Cramer's V between them.
+    """Form groups of associated indicators by agglomerative clustering. Each step merges the two groups with the strongest
+    mean association (Cramer's V) between their indicators.
 
     No group gets more than `MOST_OF_GROUP` indicators. An indicator without associations is a group of its own.
     """

@@ -517,8 +517,8 @@ def own_numbers(file: PublicFile, column: Column, policy: InputTable) -> tuple[n
 
 
 def _read(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the finest bin of each different string of a column, its frequency, and whether it means a missing value, as
-    three (n_texts,) arrays. For days between two columns of dates, they are (n_bins,) arrays.
+    """Return three (n_texts,) arrays that describe each different string of a column: its finest bin, its frequency, and
+    whether it means a missing value. For days between two columns of dates, (n_bins,) arrays describe each finest bin.
 
     The first array has the finest bin of each string, by the rules with which a release reads it. It is below 0 if the string
     has no bin. The second array has the frequency of each string. The third array says whether the string means a missing
@@ -910,8 +910,8 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 def _compared(
     source: str, values: np.ndarray, names: list[str], witnesses: np.ndarray, alike: Collection[str]
 ) -> tuple[Order, set[str]]:
-    """Judge by other columns whether the order of a column's values has a meaning. Return the evidence, and the columns
-    that its values nearly determine without a common order.
+    """Judge whether the order of a column's values has a meaning, as it has for numbers but not for codes, by comparison
+    with other columns. Return the evidence, and the columns that the values nearly determine without a common order.
 
     Parameters
     ----------
@@ -964,8 +964,8 @@ def _has_no_order(means: np.ndarray) -> bool:
 
 
 def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: list[int]) -> np.ndarray:
-    """Return, for each witness, how much its mean differs between values at given distances: half the mean squared
-    difference, minus the part due to chance.
+    """Return, for each witness (a variable with which columns are compared), how much its mean differs between the values
+    of a column at the given distances. This is half the mean squared difference, minus the part due to chance.
     """
     total, weights = np.zeros(means.shape[1]), np.zeros(means.shape[1])
     for lag in lags:
@@ -978,8 +978,8 @@ def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: 
 
 
 def _beginnings(whole: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """Find pairs of columns in which the digits of one are part of the digits of the other, as the code of a county is part
-    of the codes of its municipalities. Return, for both columns of a pair, the name of the other.
+    """Find pairs of columns in which the digits of one code are part of the other code, as the code of a county is part of
+    the codes of its municipalities. Return a mapping from each of the two columns to the other.
 
     For example, the code of a municipality begins with the code of its county. Ages in years begin with the digits of their
     decade, too, but are not included: nearly all last digits of ages occur, while codes leave out at least half of the numbers

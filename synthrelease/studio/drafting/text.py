@@ -104,7 +104,9 @@ def _grouped(column: ColumnDraft) -> dict[str, object]:
 
 
 def settings_text(settings: Mapping[str, object], remarks: Mapping[str, str] | None = None) -> str:
-    """Return the lines of a TOML table, with the remarks as comments behind their settings."""
+    """Return settings as the lines of a TOML table, such as `kind = "integer"`. Remarks become comments at the ends of
+    these lines.
+    """
     comments = {key: f"  # {remark}" for key, remark in (remarks or {}).items() if remark}
     return "\n".join(f"{key} = {toml(value)}{comments.get(key, '')}" for key, value in settings.items())
 

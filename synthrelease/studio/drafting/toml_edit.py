@@ -196,8 +196,8 @@ def _names(header: str) -> Path_:
 
 
 def _numbered(names: Path_, times: Mapping[Path_, int]) -> Path_:
-    """Return a path with the present index after the name of each list of tables, such as ("criteria", 2) for the third
-    [[criteria]].
+    """Return the path of a table from the names in its header. After the name of a list of tables, the path has an index,
+    such as ("criteria", 2) for the third [[criteria]].
     """
     path: list[str | int] = []
     for length, name in enumerate(names, 1):
@@ -248,7 +248,7 @@ def _plain(name: str) -> str:
 
 
 def changed(path: Path, content: bytes, edits: Sequence[Edit]) -> bytes:
-    """Return the content of a file after some changes, with the same byte order mark and line ends.
+    """Return the content of a TOML file after some changes. Its byte order mark and its line ends stay the same.
 
     Raises
     ------
