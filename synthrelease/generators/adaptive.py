@@ -353,8 +353,8 @@ class _GrowingModel:
         self._usual: float | None = None
 
     def add(self, tree: JunctionTree, columns: Columns, noisy: np.ndarray, variance: float) -> None:
-        """Add a noisy table to the tables that the model must fit. `variance` is the noise variance of each cell. For a
-        pair, also add the column sets that connect its two columns in the model.
+        """Add a noisy table to the tables that the model must fit; `variance` is the noise variance of each cell. For a
+        table of two columns, also extend the structure of the model, so that it can represent their association.
 
         `tree` is the tree of the last fit.
         """
@@ -374,9 +374,11 @@ class _GrowingModel:
         return fit
 
     def competing(self, fit: ProportionalFit, part: Fraction, private: PrivateTables) -> tuple[CompetingTables, list[Fraction]]:
-        """Return the tables that may be measured next, with the counts that the model expects in them, and the part of the
-        budget that a measurement of each would get. Tables that would make the model too large are left out. The noise of a
-        table is computed from its possible cells only.
+        """Return the tables that may be measured next, with the counts that the model expects in their cells. Also return,
+        for each table, the part of the budget that its measurement would cost. Tables that would make the model too large
+        are left out.
+
+        The noise of a table is computed from its possible cells only.
         """
         tables = dict(self._tables(fit))
         sizes = np.fromiter((share.size for share in tables.values()), dtype=int, count=len(tables))
@@ -407,8 +409,8 @@ class _GrowingModel:
         return float(np.abs(self._n * fit.table(competing.columns[place]).ravel() - before).sum())
 
     def _times(self, cells: int) -> Fraction:
-        """Return the factor by which the budget of a table of this size is larger or smaller than the budget of a table of
-        typical size. The size is the number of possible cells.
+        """Return the factor that makes the budget of a table larger or smaller than that of a table of typical size. It
+        depends on the number of possible cells of the table.
         """
         times = (cells / (self._usual or 1.0)) ** self._plan.growth
         return Fraction(round(_STEPS * min(_MOST, max(1 / _MOST, times))), _STEPS)

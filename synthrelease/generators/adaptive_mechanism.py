@@ -134,8 +134,8 @@ class PrivateTables(Budgeted):
         return int(opaque(lambda: self.noisy(exact, sensitivity=span**self.power, part=part, entropy=self._entropy))[0])
 
     def choice(self, competing: CompetingTables, part: Fraction) -> int:
-        """Privately choose the index of a table that the model fits badly, by its score: weight * (l1 distance between
-        exact and expected counts - handicap). The handicap allows for the noise that a measurement adds.
+        """Privately choose a table that the model fits badly, and return its index. The score is weight * (l1 distance between
+        exact and expected counts - handicap); the handicap is the mean l1 error from measurement noise.
 
         Sensitivity: two counts of a table change by 1, so its distance changes by at most 2, and its score by at most twice its
         weight (theory 12.9, tables and their distances). All numbers are integers. Several choices may be made among tables of
@@ -147,7 +147,7 @@ class PrivateTables(Budgeted):
         return opaque(lambda: self.chosen(scores, sensitivity=sensitivity, part=part, entropy=self._entropy))
 
     def _hold(self, competing: Sequence[Columns]) -> None:
-        """Count the exact tables that may be selected, and keep them for later rounds, so that a round reads no rows again.
+        """Count the exact tables that may be selected, and keep them in memory, so that later rounds read no rows again.
 
         The table of a pair is summed from a stored table of more columns that contains the pair. A table that exceeds the
         memory limit is counted again in every round.

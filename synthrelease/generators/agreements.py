@@ -70,8 +70,8 @@ class AgreeingPairs:
         return columns in self._tables
 
     def price(self, ratio: int) -> int:
-        """Return the largest cost of replacing a record, in units of the cost of one changed agreement. One changed count
-        costs `ratio` units.
+        """Return the largest cost of replacing one record, which may change several counts and agreements at once. The unit
+        is the cost of one changed agreement; one changed count costs `ratio` units.
 
         Suppose m of d columns change. An agreement changes if exactly one of the two columns of its pair changes. The number of
         such pairs is at most m (d - m), at most the number of pairs, and at most the number of pairs of the m columns with the
@@ -82,8 +82,9 @@ class AgreeingPairs:
         return max(ratio * m + min(m * (d - m), len(self.pairs), sum(beside[:m])) for m in range(1, d + 1))
 
     def ratio(self, kind: type[CountNoise]) -> int:
-        """Return how many times the cost of a changed agreement a changed count should cost, so that the noise in a cell of
-        a pair's table is smallest. The variance of this noise is (2 V_count + V_agreement) / 4.
+        """Choose how many times as much a changed count costs as a changed agreement, and return this whole number. The
+        choice gives the cells of a pair's table the smallest noise variance, (2 V_count + V_agreement) / 4, where V is the
+        noise variance of a count or an agreement.
         """
         power = 1 if kind.cost == "rho" else 2  # a variance is inversely proportional to this power of the cost
 
@@ -101,15 +102,17 @@ class AgreeingPairs:
         return ratio * of_agreement, of_agreement
 
     def laws(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
-        """Return the noise distribution of a count and that of an agreement, if all of them together get `part` of the
-        budget. `of_table` divides its cost between two changed cells, so it gets twice the cost of one number.
+        """Return the noise distribution of each count and that of each agreement, if all counts and agreements together get
+        `part` of the budget.
+
+        `of_table` divides its cost between two changed cells, so it gets twice the cost of one number.
         """
         of_count, of_agreement = (kind.of_table(TABLE_CHANGE * cost) for cost in self.costs(part, kind))
         return of_count, of_agreement
 
     def of_cells(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
-        """Return the noise distribution of a bin of one column, and a distribution with the same scale as the noise in a
-        cell of a pair's table. Such a cell is computed from two counts and one agreement.
+        """Return two noise distributions: that of the count of a bin of one column, and one with the same scale as the
+        noise in a cell of a pair's table. Such a cell is computed from two counts and one agreement.
         """
         of_count, of_agreement = self.laws(part, kind)
         return of_count, kind(math.sqrt((2 * of_count.scale**2 + of_agreement.scale**2) / 4))
@@ -163,9 +166,9 @@ class NoisyAgreements:
         )
 
     def strongest(self, sizes: Sequence[int], sets: Sequence[Columns], n: int) -> list[Columns]:
-        """Return the pairs of columns that a model should contain in addition to `sets`: those whose noisy agreement
-        differs clearly from independence. The strongest pairs come first, and pairs that would make a clique too large are
-        left out.
+        """Return the pairs of columns that a model should contain in addition to the column sets `sets`, the strongest
+        first. For each of these pairs, the noisy agreement differs clearly from its value under independence. Pairs that
+        would make a clique too large are left out.
 
         Parameters
         ----------
@@ -259,8 +262,8 @@ class AgreementTerms:
             self._by_clique.append((home, columns, _Signs(len(columns)), places, (np.array(ends[0]), np.array(ends[1]))))
 
     def potentials(self, parameters: np.ndarray) -> Iterator[tuple[int, Columns, np.ndarray]]:
-        """For each clique of the model that has such terms, yield its index, the columns of the terms, and a table over
-        these columns: what the terms add to the logarithm of each cell.
+        """For each clique to which some of these terms are assigned, yield its index, the columns of its terms, and a table
+        over these columns. The table has the sum of the terms in each cell, which is added to the logarithm of the cell.
         """
         for home, columns, signs, places, ends in self._by_clique:
             weights = np.zeros((len(columns), len(columns)))
@@ -268,8 +271,9 @@ class AgreementTerms:
             yield home, columns, signs.potential(weights) + parameters[places].sum() / 2
 
     def shares(self, cliques: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the share of rows that the model expects for each parameter: rows in the second bin of a column, or rows
-        in which two columns have the same bin. `cliques` has the shares of the cells of every clique.
+        """Return, for each parameter, the share of rows that the model expects. For a count, these are the rows in the
+        second bin of its column; for an agreement, the rows in which both columns have the same bin. `cliques` has the
+        shares of the cells of every clique.
         """
         shares = np.empty(len(self.target))
         for home, columns, signs, places, ends in self._by_clique:
@@ -277,8 +281,9 @@ class AgreementTerms:
         return shares
 
     def covariances(self, cliques: Sequence[np.ndarray], draw: Callable[[int], Counts]) -> np.ndarray:
-        """Return the (n_parameters, n_parameters) covariance matrix of the counted features of a row, such as "both columns
-        have the same bin". If the features are in several cliques, it is estimated from rows that are drawn from the model.
+        """Return the (n_parameters, n_parameters) covariance matrix, under the model, of the features of a row that are
+        counted, such as "both columns have the same bin". It is exact if one clique contains all features; otherwise it is
+        estimated from rows that are drawn from the model.
 
         Parameters
         ----------

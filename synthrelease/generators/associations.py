@@ -179,8 +179,9 @@ class Strengths:
         return n_rows * np.outer(*known)
 
     def hidden(self, columns: Sequence[str], noise: float, chance: float) -> bool:
-        """Return whether noise hides the association of two columns. It does if it alone would produce a Cramer's V
-        (`noise`) above both the known strength of the association and the Cramer's V that sampling produces (`chance`).
+        """Return whether the noise in a table hides the association of its columns. It does if independent columns would
+        show, because of this noise alone, a Cramer's V (`noise`) above the known strength of the association, and also
+        above the Cramer's V that sampling alone produces (`chance`).
 
         An unknown strength is replaced by `LEAST_STRENGTH`. Noise that does not exceed chance hides nothing, because another
         sample of this size would differ as much. The plan and the card both use this rule.
@@ -367,8 +368,8 @@ class Associations:
         return tuple(association for association in associations if association)
 
     def in_tables(self) -> Iterator[tuple[str, str]]:
-        """Yield both (a, b) and (b, a) for each pair of columns that a measured or chosen table contains. For all other
-        pairs, `measured` returns None.
+        """Yield the names of each pair of columns that some measured or chosen table contains, in both orders: (a, b) and
+        (b, a). For all other pairs, `measured` returns None.
         """
         for table in (*self._known, *self.ties.chosen):
             yield from permutations({self._plain(self.layout.columns[column]) for column in table}, 2)
@@ -382,8 +383,9 @@ class Associations:
         return name if self.linked is None or slot is None else self.linked.names[self.linked.slots[slot].index(name)]
 
     def _in_slots(self, names: Sequence[str]) -> list[Columns]:
-        """Return the indices of the named columns, one tuple for each possible member, such as the first and the second
-        person of a household. If a name contains a member's number (`age_2`), return only the tuple of this member.
+        """Return the indices of the named columns, as one tuple for each possible member, such as the first and the second
+        person of a household. If a name contains the number of a member, such as `age_2`, return only the tuple of this
+        member.
         """
         if self.linked is None and len(set(names)) == len(names):
             return [tuple(self._place[name] for name in names)]
@@ -515,8 +517,8 @@ class Associations:
 
     @cached_property
     def _noises(self) -> dict[frozenset[int], tuple[float, float, float]]:
-        """For each pair and triple of columns that a measured table contains, return three numbers: the mean absolute noise
-        of a cell, the noise variance of a cell, and the influence of the prior.
+        """For each pair and triple of columns inside a measured table, return three numbers about the noisy cells of its
+        table: the mean absolute noise, the noise variance, and a measure of the influence of the prior.
 
         The influence is the product W V m (theory 12.15, associations that rows carry). If several tables contain the
         columns, the smallest values are used. A cell of these columns is a sum of cells of the table. The sum of many
@@ -549,8 +551,8 @@ class Associations:
         return _small_sets(self._known)
 
     def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
-        """Return whether a table, sum or rule of the model contains both columns. Also return columns that separate them:
-        given these columns, the two columns are independent, apart from such a direct connection.
+        """Return whether some table, sum or rule of the model contains both columns. Also return a set of columns that
+        separates the two: given these columns, they are independent, apart from such a direct connection.
 
         Those neighbours of the first column that lie on paths to the second column separate the two columns, and so do such
         neighbours of the second. The smaller of these two sets is returned.
@@ -564,8 +566,8 @@ class Associations:
         return tied, min(sides, key=lambda side: (len(side), side))
 
     def _graph(self, first: int, second: int) -> TiedColumns:
-        """Return the graph of connected columns from which the dependence of two columns is read. It is the moral graph of
-        the two columns and of all columns on which they depend.
+        """Return the graph that shows through which other columns two columns depend on each other in the model. It is the
+        moral graph of the two columns and of all columns on which they depend.
 
         Among the columns that are drawn after all others, the graph contains only columns on which the two columns depend. The
         graph connects the columns from which such a column is drawn.
@@ -596,8 +598,8 @@ class Associations:
         return {}
 
     def _within_a_draw(self, columns: Columns) -> bool:
-        """Return whether a rule is only about a column and the columns from which it is drawn, so that it connects nothing
-        else. For example, a rule may assign areas to larger areas.
+        """Return whether a rule connects only a column and the columns from which it is drawn, such as a rule that assigns
+        each area to a larger area. Such a rule adds no other dependence to the model.
         """
         return any(column in columns and {column, *sources}.issuperset(columns) for column, sources in self.ties.drawn_after)
 
@@ -627,7 +629,9 @@ class TiedColumns:
         return TiedColumns(self.near | {first: self.near[first] - {second}, second: self.near[second] - {first}})
 
     def borders(self, first: int) -> dict[int, Columns]:
-        """Return, for each column that is no neighbour of `first`, the neighbours of `first` on paths to this column."""
+        """Return, for each column that is no neighbour of `first`, which neighbours of `first` lie on paths from `first` to
+        this column.
+        """
         if first not in self._borders:
             border, borders = self.near[first], dict[int, Columns]()
             for start in self.near:
@@ -682,8 +686,8 @@ def all_functions(
 
 
 def weakest_of(associations: Sequence[Association]) -> Association:
-    """Return the weakest of several associations of the same columns. If a release may use any of several models, it can
-    promise no more than this.
+    """Return the association that is preserved worst, given the associations of the same columns in several models. If a
+    release may use any of these models, it can promise no more than this.
     """
     order: tuple[Carried, ...] = ("no", "mostly noise", "in part", "not known", "yes")
     return min(associations, key=lambda association: order.index(association.carried))
@@ -725,8 +729,8 @@ class CarriedPairs:
 
     @classmethod
     def of(cls, models: Sequence[Associations], lost: Collection[tuple[str, str]] = ()) -> CarriedPairs:
-        """Summarise the pairs of columns whose association a model preserves. If several models are possible, only pairs
-        that all of them preserve count.
+        """Summarise which pairs of columns keep their association in the rows of a model. If a release may use any of
+        several models, a pair counts only if all of them preserve its association.
 
         Parameters
         ----------
@@ -758,8 +762,8 @@ class CarriedPairs:
 
 
 def _by_column(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> Iterator[PartnersOfColumn]:
-    """Yield each pair once, grouped by column. The column with the most pairs comes first, then the column with the most
-    remaining pairs, and so on.
+    """Group pairs of columns by column, so that each pair occurs once, and yield the groups. The column with the most pairs
+    comes first, then the column with the most of the remaining pairs, and so on.
     """
     left = {name: dict[str, None]() for name in names}
     for first, second in pairs:

@@ -36,7 +36,9 @@ class Model(Protocol):
     """A fitted, differentially private model of a table."""
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Draw exactly n synthetic rows over the layout of the fit. This is post-processing and costs nothing."""
+        """Draw exactly n synthetic rows, over the same columns and bins as the table of the fit. This is post-processing
+        and costs no budget.
+        """
         ...
 
 
@@ -146,18 +148,18 @@ class Generator(SpecTable):
         raise NotImplementedError
 
     def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Return the columns of each table that every fit measures, in increasing order. The result is empty if a fit chooses
-        its tables.
+        """Return the columns of each table that every fit with these settings measures, in increasing order. The result is
+        empty if the tables are chosen during the fit.
         """
         return ()
 
     def fixed_questions(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Return the columns of each table and of each sum that every fit measures."""
+        """Return the columns of each table and of each sum that every fit with these settings measures."""
         return self.fixed_tables(layout)
 
     def stated(self, layout: Layout) -> Sequence[tuple[int, ...]]:
-        """Return the columns of each table and sum that the model uses, in increasing order. The result is empty if a fit
-        chooses them itself, so that the settings do not determine them.
+        """Return the columns of each table and sum that the model uses according to the settings, in increasing order. The
+        result is empty if they are only chosen during the fit.
 
         Raises
         ------
@@ -265,8 +267,8 @@ class MeasuringGenerator(Generator):
         return [*self.fixed_tables(layout), *(noisy_sum.columns for noisy_sum in self.measured_sums(layout, Fraction(1)))]
 
     def measured_sums(self, layout: Layout, part: Fraction) -> tuple[NoisySum, ...]:
-        """Return the sums that a fit with the budget `part` measures, with their noise. Their values are 0, because nothing
-        is measured yet.
+        """Return the sums that a fit measures, each with the noise that it has if the budget of the fit is `part`. The
+        values of the sums are 0, because nothing is measured yet.
         """
         return ()
 

@@ -108,7 +108,7 @@ class BayesianNetwork:
         return Counts.of(self.shown, [rows.bins[column] for column in range(len(self.shown.sizes))], rows.counts)
 
     def _packed(self, piece: Frontier) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the rows of a batch in packed form (`packed`): their codes, and how many copies of each row there are."""
+        """Return the rows of a batch as compact codes (made by `packed`), and the number of copies of each row."""
         digits = [piece.digits[column] for column in range(len(self.layout.sizes))]
         return packed(self.layout, digits), as_ones(piece.expected.astype(np.int64))
 
@@ -132,8 +132,8 @@ class BayesianNetwork:
 
 
 class Frontier:
-    """The rows of a sample while they are drawn from a network, column by column. Rows with equal bins in the columns so
-    far form one cell, which has an expected or a whole number of rows.
+    """The rows of a sample while they are drawn from a network, one column after the other. Rows that have equal bins in
+    all columns so far are stored as one cell with a number of rows, which may be an expected number.
 
     If the next column would exceed `cells` cells, the expected counts are first rounded to n whole rows. After the rounding,
     each row gets a bin by an independent draw, or evenly (`even_bins`). A cell of probability 0 never gets a row.
@@ -149,8 +149,8 @@ class Frontier:
         self._n, self._cells, self._generator, self._whole, self._evenly = n, cells, generator, False, evenly
 
     def has_room_for(self, family: Family) -> bool:
-        """Return whether one more column can be added while the cells still have expected counts. If it has too many cells,
-        the counts must first be rounded to whole rows.
+        """Return whether one more column can be drawn with expected counts, which need a cell for each combination of bins.
+        If there would be too many cells, the counts must first be rounded to whole rows.
         """
         return len(self.expected) * self.sizes[family.column] <= self._cells
 
@@ -234,8 +234,8 @@ class Frontier:
         return np.broadcast_to(rows, (len(cells), self.sizes[family.column]))
 
     def _take(self, cells: np.ndarray, column: int, values: np.ndarray, expected: np.ndarray) -> None:
-        """Replace the current cells by cells with one more column. The three arrays say, for each new cell, the current
-        cell that it is a part of, its bin in the new column, and its count.
+        """Replace the current cells by new cells, which also have a bin in one more column. For each new cell, `cells` has
+        the current cell from which it comes, `values` its bin in the new column, and `expected` its count.
         """
         self.digits = {other: bins[cells] for other, bins in self.digits.items()}
         self.digits[column] = values.astype(np.min_scalar_type(self.sizes[column] - 1))
@@ -282,8 +282,8 @@ def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Gener
 
 
 def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Divide the whole-number total of each row among its cells, in proportion to the row's shares, by systematic rounding.
-    Every row has an independent random offset.
+    """Divide a whole-number total for each row of an array among the cells of this row, in proportion to their shares, by
+    systematic rounding. The random offset of the rounding is drawn independently for every row.
 
     The offsets must be independent: otherwise all rows with total 1 and the same shares would choose the same cell.
     """
@@ -541,7 +541,8 @@ def even_bins(
     conditional: np.ndarray, parents: Sequence[np.ndarray], totals: np.ndarray, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Give each row a bin of one more column, so that bins occur as often as their probabilities say, up to rounding. Rows
-    are given as cells with numbers of rows. Return three (m,) arrays: the cells, the bins and the numbers of rows.
+    come as cells of equal rows; a cell is divided if its rows get different bins. Return three (m,) arrays: the cell, the
+    bin and the number of rows of each part.
 
     Bins are assigned from the last to the first. Consider the rows that have not got a later bin. Every run of successive rows
     among them gets a bin as often as the probabilities of these rows state, with an error below one row. A bin of probability 0

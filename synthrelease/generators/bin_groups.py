@@ -49,8 +49,8 @@ def _pairs_of(mask: Mask) -> list[Mask]:
 
 
 def _all_of(shadows: dict[tuple[int, int], np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """Return a mask of the cells that every pair of columns allows. `shadows` has the allowed cells of each pair; its keys
-    are the axes of the pair.
+    """Return a mask of the cells of a table that no pair of columns forbids. `shadows` has, for each pair of axes, a mask
+    of the allowed combinations of bins.
     """
     allowed = np.ones(shape, dtype=bool)
     for pair, shadow in shadows.items():
@@ -106,8 +106,8 @@ def _runs(classes: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, stop: int, groups: int, least: float) -> int:
-    """Merge neighbouring bins of an ordered column into groups with enough rows, in place. The new groups are numbered from
-    `groups` on. Return the next free number.
+    """Merge neighbouring bins of an ordered column into groups with enough rows: for each bin from `start` to `stop` - 1,
+    write the number of its group into `into`. The first new group gets the number `groups`. Return the next free number.
 
     If a bin has enough rows by itself, it is not grouped with the bins before or after it, provided that these have at least
     the share `_REST` of `least` rows. For example, many rows at zero say nothing about a few rows above zero. Remaining bins

@@ -46,8 +46,8 @@ def _numbers_in(value: object) -> int:
 
 @dataclass(kw_only=True)
 class KeptModels:
-    """A cache of models that were fitted to the same measurements. The key of a model identifies everything else that
-    determines the fit.
+    """A cache of models that were all fitted to the same noisy measurements. The key of a model stands for everything else
+    that determines the fit, such as the settings of the generator.
     """
 
     numbers: int = 0

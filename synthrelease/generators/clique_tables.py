@@ -22,8 +22,8 @@ _TOGETHER = 2**23  # Number of cells of the messages that are in memory at a tim
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CompetingTables:
-    """Tables, one of which is selected as the next to be measured. The object has the counts that the model expects in
-    them, and the weights for their errors. All fields are public.
+    """The tables among which the next table to be measured is chosen, with the counts that the model expects in their
+    cells, and the weights of their errors in this choice. All fields are public.
 
     Attributes
     ----------
@@ -60,8 +60,8 @@ class CompetingTables:
 
 @dataclass(frozen=True, kw_only=True)
 class _Message:
-    """What a clique sends along an edge of a junction tree: for columns on its side of the edge, the distribution of each
-    column given the columns that the two cliques share (the separator).
+    """A message from one clique of a junction tree to a neighbouring clique. For columns on the sender's side, it has the
+    distribution of each column given the columns that the two cliques share (the separator).
 
     Attributes
     ----------
@@ -82,9 +82,9 @@ class _Message:
 def pair_shares(
     tree: JunctionTree, shares: Sequence[np.ndarray], limit: float = math.inf
 ) -> tuple[dict[Columns, np.ndarray], np.ndarray]:
-    """Return the model's shares of the cells of every table of two columns. Also return how many cells the largest new
-    clique would have if the pair were added to the model, as a (columns, columns) array (1 if a clique already contains the
-    pair). The key of a table is its two columns in increasing order.
+    """Return, for each pair of columns in increasing order, the shares of rows that the model expects in the cells of its
+    table. Also return a (columns, columns) array: how many cells the largest new clique would have if the pair were added
+    to the model, or 1 if a clique already contains the pair.
 
     Pairs whose largest set has more cells than the limit may be missing in the first result; their number of cells is then
     infinite. A set combines a column of at least two bins with two successive separators, so columns are not passed on if two
@@ -158,8 +158,8 @@ def pair_shares(
 
 
 def _passed_on(tree: JunctionTree, given: np.ndarray, entered: Columns, joint: np.ndarray, separator: Columns) -> np.ndarray:
-    """Return the joint shares of some columns' bins with the cells of the next separator in a junction tree. The shares of
-    these bins given the cells of the separator before (`entered`) are known.
+    """Pass shares on along a junction tree. The shares of some bins given the cells of one separator (`entered`) are known;
+    return the joint shares of these bins with the cells of the next separator (`separator`).
 
     Parameters
     ----------
@@ -177,8 +177,8 @@ def _passed_on(tree: JunctionTree, given: np.ndarray, entered: Columns, joint: n
 
 
 def joining_sets(tree: JunctionTree, pair: Columns) -> tuple[Columns, ...]:
-    """Return the sets of columns that the model's cliques must contain so that the pair gets connected. The sets are chosen
-    so that few cells are added.
+    """Return the sets of columns that the model's cliques must contain so that the model can represent the association of a
+    pair of columns. The sets are chosen so that few cells are added.
 
     One column of the pair is added to every separator on the path to the other column. Each set combines this column with two
     successive separators. With these sets, the cliques remain the cliques of a chordal graph, so a junction tree has no larger
@@ -191,8 +191,9 @@ def joining_sets(tree: JunctionTree, pair: Columns) -> tuple[Columns, ...]:
 
 
 def are_apart(tree: JunctionTree, chosen: Columns, tables: np.ndarray) -> np.ndarray:
-    """Return a (tables,) mask of the tables that can be measured together with the chosen table: they have no column in
-    common with it and, if it is a pair, no edge of the tree in common with the path between its two columns.
+    """Return a (tables,) mask of the tables that can be measured together with the chosen table. Such a table has no column
+    in common with the chosen table. If the chosen table is a pair, the path between its columns in the tree has no edge in
+    common with a path between two columns of such a table.
 
     If the paths of several pairs have no common edge, their sets of `joining_sets` together also form a chordal graph: the set
     of two successive separators hangs on the clique between them, and every edge is replaced at most once. So no clique is
@@ -222,8 +223,8 @@ def are_apart(tree: JunctionTree, chosen: Columns, tables: np.ndarray) -> np.nda
 
 
 def _path(tree: JunctionTree, column: int, other: int) -> tuple[Columns, ...]:
-    """Return the column sets that connect two columns in a junction tree. One set for each step of the path has `column`
-    and the columns that successive cliques share.
+    """Return the sets of columns that connect two columns along the path between them in a junction tree. Each step of the
+    path has one set: `column`, and the columns that successive cliques share; the last set also has `other`.
     """
     paths: dict[int, tuple[Columns, tuple[Columns, ...]]] = {}  # for each clique: its separator, and the sets on the path
     for edge in tree.edges_from(tree.home((column,))):

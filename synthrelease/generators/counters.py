@@ -51,8 +51,8 @@ class CountSoFar:
 
     @property
     def mask(self) -> Mask:
-        """Return a mask of forbidden cells that leaves only the correct running count, given the previous count and the
-        columns of the counted part.
+        """Return the definition of this running count as a mask of forbidden cells. Given the previous count and the
+        columns of the counted condition, every value except the correct count is forbidden.
         """
         axes_of = (*self.columns, *(() if self.before is None else (self.before,)), self.column)
         into = self.into if self.before is None else np.moveaxis(self.into, 0, -1)
@@ -115,7 +115,9 @@ class Counters:
         return [*(step.mask for step in self.steps), *self.ends]
 
     def added(self, table: Counts) -> Counts:
-        """Add the running counts to the rows of a table, drop the rows that break a rule, and return the table."""
+        """Return a table with the running counts as additional columns, and without the rows that break one of the counting
+        rules.
+        """
         bins, follows = list(table.bins), np.ones(len(table), dtype=bool)
         for step in self.steps:
             columns = (*(() if step.before is None else (step.before,)), *step.columns)
@@ -147,8 +149,8 @@ def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
 
 
 def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cells: int) -> Counters | None:
-    """Return the running counts with those of one more rule. Return None if the rule counts nothing, or if one of the
-    conditions that it counts depends on too many cells.
+    """Return the running counts `counters`, extended by those that one more rule needs. Return None if the rule counts
+    nothing, or if one of the conditions that it counts depends on too many cells.
     """
     counts = list(_counts_of(rule.rule))
     parts = list(dict.fromkeys(count.parts for count in counts))
@@ -191,8 +193,8 @@ def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cell
 
 
 def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoFar], Mask]:
-    """Remove the values of running counts from which the rule is broken in any case. For "at most one", the counts 0 and 1
-    remain.
+    """Shorten running counts: remove each value after which the rule is broken in any case. For the rule "at most one", the
+    values 0 and 1 remain.
     """
     breaks = end.forbidden.all(axis=tuple(range(end.forbidden.ndim - 1)))
     if breaks.all():
@@ -208,8 +210,8 @@ def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoF
 
 
 def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[State]]], layout: Layout) -> Mask:
-    """Return the mask of combinations that a counting rule forbids. A combination consists of the final counts and of the
-    columns that the rule names outside of its counts.
+    """Return the combinations that a counting rule forbids, as a mask of cells. Its axes are the columns that the rule
+    names outside of its counts, and the final values of its counts.
     """
     outside = sorted({rule.places[name] for part in walk(rule.rule, into_counts=False) for name in _named(part)})
     shape = (*(layout.sizes[column] for column in outside), *(len(states) for _, _, states in chains))
@@ -232,8 +234,8 @@ def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[St
 def _part(
     part: Rule, rule: RecordRule, plausibility: Plausibility, low: bool, high: bool, cells: int
 ) -> tuple[Columns, np.ndarray, np.ndarray] | None:
-    """Return the columns on which a counted condition depends, and two masks of the cells of these columns: where the
-    condition is certainly true, and where it may be true. Return None if there are too many cells.
+    """Return the columns on which a condition depends that a rule counts. Also return two masks of the cells of these
+    columns: where the condition is certainly true, and where it may be true. Return None if there are too many cells.
 
     Columns that make no difference among possible cells are dropped. For an absent member, no part is true. If the rule
     needs no lower count (`low`) or no upper count (`high`), the first or the second mask is False everywhere.
@@ -258,7 +260,10 @@ def _part(
 
 
 def _truth_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Truth:
-    """Return two arrays, which say for each record whether a condition is true, and whether it is false. It may be neither."""
+    """Return two boolean arrays, which say for each record whether a condition is certainly true, and whether it is
+    certainly false. For example, neither holds if a bin contains values for which the condition is true and others for
+    which it is false.
+    """
     true, false = (replace(rule, rule=wanted).forbidden(list(digits)) for wanted in (part, Not(part)))
     return true, false
 

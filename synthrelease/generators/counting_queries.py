@@ -141,8 +141,8 @@ class Shares:
 
 @dataclass
 class NoisyAnswers:
-    """The noisy answers measured so far. A query may be measured more than once, so each query has the sum of its noisy
-    shares and the number of its measurements.
+    """The noisy answers to queries so far. A query may be measured several times, so the object has, for each query, the
+    sum of its noisy answers (as shares of the rows) and the number of its measurements.
     """
 
     sums: dict[int, float] = field(default_factory=dict)
@@ -183,8 +183,8 @@ class DenseModel:
     shares: np.ndarray
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Draw n rows by systematic rounding of the expected counts. Cells of a rare bin are next to each other, so that
-        rounding nearly keeps their total number of rows.
+        """Draw n rows: round the expected counts of the cells to whole numbers by systematic rounding. The cells of a rare
+        bin are next to each other, so that rounding hardly changes the number of rows in this bin.
         """
         expected = self.shares.ravel()
         cells = np.flatnonzero(expected)

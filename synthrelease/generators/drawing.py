@@ -147,8 +147,8 @@ def one_sided_limit(n: int, rows: int, risk: float) -> float:
 
 def tails(h: np.ndarray, m: int, rows: int, distance: int) -> np.ndarray:
     """For each h from 1 to m, return the largest probability that a sample of m of the K = `rows` rows contains at least h
-    rows that satisfy a condition. The maximum is over all numbers G of such rows in the table for which the share h/m
-    exceeds the share G/K by more than distance / (m K).
+    rows that satisfy a condition. The number G of such rows among the K rows is unknown; the maximum is over all G with h/m
+    - G/K > distance / (m K).
 
     For a fixed h the probability increases with G, so only the largest possible G is needed. This G is below K. If this G is
     negative, no G leads to the event, and the probability is 0.
@@ -157,8 +157,8 @@ def tails(h: np.ndarray, m: int, rows: int, distance: int) -> np.ndarray:
 
 
 def _upper_tail(x: np.ndarray, g: np.ndarray, m: int, rows: int) -> np.ndarray:
-    """Return the probability that a sample of m rows contains at least x of the g rows that satisfy a condition, for each
-    pair of x and g. Terms are added until the remainder is negligible.
+    """Return hypergeometric tail probabilities: for each pair of x and g, the probability that a sample of m of the `rows`
+    rows contains at least x of the g rows that satisfy a condition. Terms are added until the remainder is negligible.
     """
     x = np.maximum(x, np.maximum(0, m - (rows - g))).astype(float)
     possible = x <= np.minimum(g, m)

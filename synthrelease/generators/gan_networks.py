@@ -89,8 +89,9 @@ class Network:
         return deltas[0] @ self.weights[0][:-1].T
 
     def sum_of_rows(self, rows: np.ndarray, share: Callable[[np.ndarray], np.ndarray]) -> Weights:
-        """Sum the gradients of the network's output over rows, and return one array for each layer. Each row's gradient is
-        first multiplied by `share` of its norm, such as the factor that clips the gradient to a largest norm.
+        """Sum the gradients of the network's output with respect to its weights over rows, and return one array for each
+        layer. Before the sum, each row's gradient is multiplied by a factor, `share` of its norm, for example to clip the
+        gradient to a largest norm.
         """
         passed = self.forward(rows)
         deltas = self.deltas(passed, np.ones_like(passed.output))
@@ -287,8 +288,9 @@ class Game:
         return Generated(passed, rows if conditions is None else self._given(rows, conditions))
 
     def chances(self, conditions: Conditions | None = None) -> np.ndarray:
-        """Return the (draws, bins of all columns) probabilities that the generator gives to the bins, for several draws of
-        its random input. If there are conditions, there is one draw for each condition.
+        """Return the probabilities that the generator gives to the bins of all columns, as a (draws, bins) array for
+        several draws of its random input. If there are conditions, such as "sex is female", there is one draw for each
+        condition, and its bin gets the probability 1.
         """
         scores = self._scored(DRAWS if conditions is None else len(conditions.columns), conditions).output
         chances = np.hstack([softmax(scores[:, column]) for column in self.columns()])

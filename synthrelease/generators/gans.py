@@ -313,8 +313,8 @@ class PATECTGAN(AdversarialGenerator):
 
 
 class Mirrors:
-    """Teachers that get generated rows instead of private rows. Comparing their votes with the noisy votes of the private
-    teachers shows where generated rows differ from private rows.
+    """Teachers that get generated rows instead of private rows. The votes of these teachers are compared with the noisy
+    votes of the private teachers; the differences show where generated rows differ from private rows.
 
     Parameters
     ----------
@@ -351,8 +351,8 @@ class Mirrors:
 
 
 def shares_of(pairs: Pairs, chances: list[np.ndarray]) -> np.ndarray:
-    """Return the (cells,) shares of rows with each pair of bins. `chances` has the (draws, bins) probabilities of each
-    column; within a draw, columns are independent.
+    """Return the shares of rows in each combination of bins of two columns, for all pairs of columns in one (cells,) array.
+    `chances` has the (draws, bins) probabilities of each column; within a draw, columns are independent.
     """
     joint = [np.diag(chances[a].sum(axis=0)) if a == b else chances[a].T @ chances[b] for a, b in pairs.columns]
     return np.concatenate([table.ravel() for table in joint]) / len(chances[0])

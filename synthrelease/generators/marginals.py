@@ -199,7 +199,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return AgreeingPairs(pairs=())
 
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:
-        """Return the columns of every table and every sum that the model must contain, in order.
+        """Return the sets of columns that the model must connect: the columns of each table and of each sum, in order.
 
         If the pairs of all agreements would make a clique too large, they are excluded. The model then uses the pairs that are
         strongest in their noisy values.
@@ -225,7 +225,9 @@ class MarginalsGenerator(MeasuringGenerator):
         return {columns: weight / total for columns, weight in weights.items()}
 
     def sum_shares(self, layout: Layout) -> list[Fraction]:
-        """Return which share of the budget every group of sums gets. The sums get what the tables leave."""
+        """Return the share of the budget for each group of sums. The groups divide the budget that the tables leave in
+        proportion to their weights.
+        """
         left = 1 - sum(self.shares(layout).values(), Fraction(0))
         return [left * group.weight / self._weight_of_sums for group in self.sum_groups]
 
@@ -282,14 +284,14 @@ class MarginalsGenerator(MeasuringGenerator):
         return type(other) is type(self) and isinstance(other, MarginalsGenerator) and other._measured() == self._measured()
 
     def _measured(self) -> tuple[object, ...]:
-        """Return the settings that determine what a fit measures. Generators with equal results can share measurements
-        (`same_measurements`).
+        """Return the settings that determine what a fit measures. Two generators of the same kind with equal results can
+        share measurements (`same_measurements`).
         """
         return {term for term in self.terms if term.weight}, set(self.other_terms), self.sum_groups
 
     def _measured_of(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
-        """Measure all tables, sums, rare bins and agreements of pairs with noise, at the cost of `charge`. Return the
-        measurements.
+        """Spend `charge` on all noisy measurements: of tables, of sums, of the rows in rare bins, and of the agreements of
+        pairs. Return the measurements.
         """
         from synthrelease.generators.marginals_mechanism import measured
 
@@ -386,8 +388,9 @@ class MarginalsGenerator(MeasuringGenerator):
         return (5e-7 * cells + 4e-5 * len(tree.cliques)) * steps
 
     def _room(self, layout: Layout) -> int:
-        """Return an upper bound on the cells of the cliques for pairs that are added to the model after the measurement,
-        because their noisy agreements are strongest. Return 0 if the model has all pairs from the start.
+        """Return an upper bound on the number of cells of the cliques for pairs of columns that are added to the model only
+        after the measurement. These are the pairs whose noisy agreements are strongest. Return 0 if the model has all pairs
+        from the start.
         """
         agreeing = self.agreeing(layout)
         return 0 if set(agreeing.pairs) <= set(self.structure(layout)) else ROOM * len(agreeing.columns)

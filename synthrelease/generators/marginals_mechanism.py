@@ -76,8 +76,8 @@ def measured(
 def count_apart(
     counts: Counts, bins: Sequence[RareBin], kind: type[CountNoise], budget: Fraction, entropy: SystemEntropy
 ) -> tuple[NoisyBin, ...]:
-    """Return the noisy number of rows of each rare bin. Each number is measured at half of the budget. A row in several rare
-    bins is counted only in the first of them. So replacing a record changes at most two counts, each by 1.
+    """Return the noisy number of rows of each rare bin, each measured at half of `budget`. A row in several rare bins is
+    counted only in the first of them. So replacing a record changes at most two of the counts, each by 1.
     """
     if not bins:
         return ()
@@ -158,7 +158,7 @@ def measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntro
 
 
 def without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
-    """Return the rows that are in none of these rare bins. If the bins are merged from atomic bins, these are kept."""
+    """Return the rows that are in none of these rare bins. If `counts` has finer (atomic) bins, the result has them, too."""
     if not bins:
         return counts
     if not isinstance(counts, BinnedCounts):

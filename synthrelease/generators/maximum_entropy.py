@@ -74,8 +74,8 @@ class SumTarget:
 def consistent(
     targets: Sequence[Target], possible: Sequence[np.ndarray], sizes: Sequence[int], n: int, sums: Sequence[SumTarget] = ()
 ) -> tuple[list[np.ndarray], list[float]]:
-    """Change noisy tables and sums as little as possible, in units of their noise, so that they are consistent: tables
-    agree on their common columns, and with the sums. Return the new values.
+    """Change noisy tables and sums so that they are consistent: tables agree with each other on their common columns, and
+    with the sums. The changes are as small as possible in relation to the noise. Return the new values.
 
     The results are consistent, and each table adds up to n. Cells are negative only where an empty cell fits best. If no target
     table contains the columns of a sum, this sum is not changed.
@@ -197,8 +197,8 @@ class _LeastSquares:
         return np.asarray(self._even + self._spread @ self._found)
 
     def _components(self, cells: np.ndarray) -> np.ndarray:
-        """Return the main effects and interactions that belong to values of cells: the transpose of `_spread` applied to
-        them, centred.
+        """Map values of cells to main effects and interactions: apply the transpose of the matrix `_spread`, which maps
+        effects to cells, and centre the result.
         """
         return self._centring.of(self._gather @ cells)
 
@@ -237,8 +237,8 @@ def _flat(tables: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _components_of_cells(part: Columns, columns: Columns, sizes: Sequence[int]) -> np.ndarray:
-    """For each cell of the table of `columns`, return the index of the cell of the smaller table of `part` that contains it
-    (cells,).
+    """For each cell of the table of `columns`, return the index of the cell to which it belongs in the smaller table of
+    `part`, as a (cells,) array. For example, a cell of age and sex belongs to a cell of age.
     """
     shape = [sizes[column] for column in part]
     numbers = np.arange(math.prod(shape)).reshape(shape)
@@ -272,7 +272,7 @@ _TOLERANCE = 0.2
 
 
 class Tilt:
-    """A noisy sum of scores that the model must fit, with the parameter of the model that belongs to the sum."""
+    """A noisy sum of scores that the model must fit, and the parameter by which the model fits this sum."""
 
     def __init__(self, measured: NoisySum, n: int, weight: float):
         self.columns = measured.columns
@@ -293,14 +293,14 @@ class Tilt:
 
     @property
     def original_parameter(self) -> float:
-        """Return the parameter that would give the same model if the measured value were the target of the sum, instead of
-        the value that is consistent with the tables.
+        """Return the parameter that would give the same model if the target of the sum were its measured value. The fit
+        itself may use another target, which is consistent with the tables.
         """
         return self.parameter + (self.given - self.aim) / self.ridge
 
     def step(self, margin: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the factors that move the model's sum towards its target, one for each cell of the sum's columns, up to a
-        common constant. Also return the change of the sum divided by its tolerance.
+        """Choose a new parameter, which moves the model's sum towards its target. Return the resulting factor of each cell
+        of the sum's columns, up to a common constant, and the change of the sum divided by its tolerance.
 
         Parameters
         ----------
@@ -420,8 +420,9 @@ class ProportionalFit:
         return self._margin(self.tree.home(columns), columns)
 
     def solve(self, tolerances: Sequence[np.ndarray], sweeps: int, *, agreed: bool = False) -> bool:
-        """Repeat sweeps over all targets until the changes by a sweep are within the tolerances of the cells. If more
-        sweeps do not help, twice the tolerances are accepted.
+        """Repeat sweeps, each of which adjusts the model once to all target tables and sums, until the root mean square of
+        the changes by a sweep is within the tolerances of the cells. If more sweeps do not help, twice the tolerances are
+        accepted.
 
         Parameters
         ----------
@@ -455,8 +456,8 @@ class ProportionalFit:
         return math.sqrt(squares / (sum(target.values.size for target in self.targets) + len(self._sums)))
 
     def original_parameters(self) -> list[np.ndarray]:
-        """Return the parameters that would give the same model if the targets were the measured tables. The fit itself uses
-        tables that were made consistent.
+        """Return the parameters that would give the same model if the measured tables themselves were the targets. The fit
+        itself uses tables that were made consistent as targets.
         """
         return [
             np.where(mask, table + (target.values - aim) / ridge, table)
@@ -467,7 +468,7 @@ class ProportionalFit:
 
     def _visit(self, clique: int, tolerances: Sequence[np.ndarray]) -> float:
         """Adjust the model to the targets of a clique and of all cliques below it in the tree. Return the sum of the
-        squared changes, in units of the tolerances.
+        squared changes of cells and sums, each change divided by its tolerance.
         """
         squares = 0.0
         for number in self._at[clique]:
@@ -499,8 +500,8 @@ class ProportionalFit:
         self._separators[child] = new
 
     def _step(self, number: int, tolerance: np.ndarray) -> float:
-        """Adjust the model to one target table, allowing for the table's noise. Return the sum of the squared changes, in
-        units of the tolerances.
+        """Adjust the model to one target table, allowing for the table's noise. Return the sum of the squared changes of
+        the table's cells, each change divided by the tolerance of the cell.
         """
         target, home, ridge = self.targets[number], self._homes[number], self._ridges[number]
         counts, old, possible = self.n * self.margin(number), self.parameters[number], self.possible[number]
@@ -526,8 +527,8 @@ class ProportionalFit:
         return moved**2
 
     def sum_parameters(self) -> np.ndarray:
-        """Return the parameter of every measured sum, as if its scores were scaled to at most 1 and its target were the
-        measured value.
+        """Return the parameter of every measured sum, for scores scaled to at most 1. It is the parameter that would give
+        the same model if the measured value of the sum were its target.
         """
         return np.array([tilt.original_parameter for tilt in self._sums])
 
@@ -566,8 +567,9 @@ def summed_onto(table: np.ndarray, keeps: Sequence[bool]) -> np.ndarray:
 
 
 def _parameters(counts: np.ndarray, old: np.ndarray, aim: np.ndarray, ridge: np.ndarray, log_ridge: np.ndarray) -> np.ndarray:
-    """Return, for every cell, the parameter that fits its target `aim`: the solution l of counts * exp(l - old) + ridge * l
-    = aim. The ridge term allows for noise.
+    """Return, for every cell, the parameter l with which the model fits the target `aim` of the cell, with an allowance for
+    noise. It solves counts * exp(l - old) + ridge * l = aim: `counts` are the model's counts at the parameter `old`, and
+    the ridge term is the allowance.
 
     The solution is aim / ridge - w, where w is a value of the Wright omega function. For large w, this difference would lose
     precision. In this case l is computed from the new count, which is ridge * w.
@@ -580,8 +582,8 @@ def _parameters(counts: np.ndarray, old: np.ndarray, aim: np.ndarray, ridge: np.
 
 
 def tolerances_of(targets: Sequence[Target], share: float, finest: float) -> list[np.ndarray]:
-    """Return how accurately each cell must be fitted: up to this share of the standard deviation of its noise, and up to at
-    least `finest` records.
+    """Return the accuracy, in records, to which each cell must be fitted: this share of the standard deviation of the
+    cell's noise, but at least `finest` records.
     """
     return [np.maximum(share * np.sqrt(target.variance), finest) for target in targets]
 
@@ -708,8 +710,8 @@ def target_of(table: NoisyMarginal) -> Target:
 
 
 def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Counts | None) -> list[np.ndarray]:
-    """Return the starting distribution of a fit as one table of logarithms for each clique. The distribution is uniform
-    over plausible cells, or it is the slightly smoothed public table.
+    """Return the distribution from which a fit starts, as one table of logarithms for each clique. Without a prior, it is
+    uniform over the plausible cells. With a prior (a public table), it is the slightly smoothed distribution of this table.
     """
     uniform = [np.where(plausibility.structural_zeros(clique), -np.inf, 0.0) for clique in tree.cliques]
     total, beliefs = tree.calibrate(uniform)

@@ -258,8 +258,8 @@ def cube_limit(size: int, scale: Fraction, risk: float) -> int:
 
 
 def entry_limit(together: int, scale: Fraction, risk: float) -> int:
-    """Return a t that the absolute noise of a number exceeds with probability at most `risk`. `together` is how many
-    numbers share one noise vector; a single number has discrete Laplace noise.
+    """Return a limit t that the absolute noise of a number exceeds with probability at most `risk`. If `together` is above
+    1, this many numbers share one noise vector; a single number has discrete Laplace noise.
     """
     return DiscreteLaplace(float(scale)).rounded_up.limit(risk) if together == 1 else cube_limit(together, scale, risk)
 
@@ -275,8 +275,8 @@ def cube_tail(size: int, scale: float, beyond: int) -> float:
 
 
 def _all_radii(size: int, sums: tuple[float, ...], stop: float) -> float:
-    """Return the sum over all radii k of (2k + 1)^size q^k, times (1 - q)^(size + 1). This is the scaled normalising
-    constant of the noise that `size` numbers share.
+    """Return the scaled normalising constant of the noise vector that `size` numbers share. It is (1 - q)^(size + 1) times
+    the sum of (2k + 1)^size q^k over all radii k = 0, 1, ..., with q = 1 - `stop`.
     """
     return sum(_ways(size, p) * stop ** (size - p) * sums[p] for p in range(size + 1))
 

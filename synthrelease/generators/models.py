@@ -112,8 +112,8 @@ class NamedModel:
         return tuple(found)
 
     def product(self, *factors: Factor) -> RowFunction:
-        """Return a function of a row: the product of these factors, or 0 if the question does not use the row. Without
-        factors, its sum over all rows is the number of used rows.
+        """Return a function that is summed over all rows: in a row that the question uses, it is the product of these
+        factors, otherwise 0. Without factors, it is 1 in each used row, so that its sum is the number of used rows.
         """
         return RowFunction(factors=tuple(sorted(factors, key=lambda factor: factor.text)), rows=self.rows)
 

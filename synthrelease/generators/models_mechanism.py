@@ -80,8 +80,8 @@ def noisy_shares(
 
 
 def group_shares(rows: Counts, table: GroupMeans, transformation: Transformation) -> np.ndarray:
-    """Return (n_groups, 3) exact sums, from which the mean of a value in each group follows. A row adds (1 - t)^2, 2 t (1 -
-    t) and t^2 to the sums of its group, where t is the relative position of its value between the limits.
+    """Return (n_groups, 3) exact sums, from which the mean of a value in each group follows. Each row adds (1 - t)^2, 2 t
+    (1 - t) and t^2 to the sums of its group; t, from 0 to 1, is the position of its value between the limits.
 
     These shares determine the number of rows of a group, and its sums of t and t^2. A row that satisfies the conditions of two
     groups belongs to the first group.

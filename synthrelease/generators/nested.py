@@ -141,8 +141,9 @@ class NestedGenerator(MarginalsGenerator):
             yield Mistake(field="tables", text=f"{problem}. Name fewer or smaller tables")
 
     def _cells_within(self, layout: Layout) -> dict[str, int]:
-        """For each column of areas, return among how many cells the rows of a mean area of the level above are divided: its
-        smaller areas times the cells of the other columns in their tables.
+        """For each column of areas, such as municipality, return among how many cells the rows of an average larger area,
+        such as a region, are divided. This is the number of its smaller areas times the cells of the other columns in the
+        tables of these areas, or of still smaller areas.
         """
         cells, below, of_below = dict[str, int](), set[int](), 1
         areas = [layout.index(name) for name in self.chain]
@@ -209,8 +210,8 @@ class NestedGenerator(MarginalsGenerator):
         return replace(ties, drawn_after=tuple(reversed(drawn_after)))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
-        """Return the noise of each measured table. The model uses the prior only for tables without areas, so it has no
-        influence on the other tables.
+        """Return the noise of each measured table, and the weight of the prior with which the model fits this table. The
+        weight is 0 for tables with areas, because the model uses the prior only for tables without areas.
         """
         noises = super().count_noise(layout, charge)
         return {table: replace(noise, prior=0.0) if self.level_of(table, layout) else noise for table, noise in noises.items()}
@@ -311,8 +312,8 @@ def _by_area(table: NoisyMarginal, area: int | None, plausibility: Plausibility)
 
 
 def _marginal(table: AreaTable, plain: Columns, like: NoisyMarginal) -> NoisyMarginal:
-    """Return a table with one area, the whole, as a `NoisyMarginal`. If a cell is known to be empty and has no noise, the
-    noise of a measured cell is stated for it.
+    """Convert a table with one area, the whole, to a `NoisyMarginal`. A cell that is known to be empty may have no noise;
+    the noise of a measured cell is stated for it.
     """
     cells = np.where(table.variance[0] > 0, table.variance[0] / like.noise.variance_above, 1.0)
     columns = tuple(plain.index(column) for column in table.columns)

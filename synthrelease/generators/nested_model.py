@@ -156,7 +156,8 @@ _NEAR = 0.05  # Raking ends when no count of a table differs from its target by 
 
 @dataclass(frozen=True, kw_only=True)
 class WantedCounts:
-    """The counts of one table that each smaller area within a larger area should get.
+    """The target counts of one table: how many rows each smaller area within a larger area should get in each cell of the
+    table.
 
     Attributes
     ----------
@@ -242,8 +243,8 @@ class _WantedTable:
         return np.asarray(self.values.sum(axis=self._others(columns)))
 
     def cells(self, columns: Columns) -> np.ndarray:
-        """For each cell of the marginal table on the areas and these columns, return how many cells of the table belong to
-        it and may have rows.
+        """For each cell of the marginal table on the areas and these columns, return how many cells of the full table it
+        sums up. Cells that must stay empty are not counted.
         """
         return np.asarray(self.free.sum(axis=self._others(columns)))
 
@@ -304,8 +305,8 @@ def raked(aims: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
 
 
 def _with_counts(rows: np.ndarray, counts: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Scale the expected rows so that every combination has its count over all areas. If a combination has no rows in any
-    area, its count is divided in proportion to `shares`.
+    """Scale the expected rows so that every combination of bins has its count, summed over all areas. If a combination has
+    no expected rows in any area, its count is divided among the areas in proportion to `shares`.
     """
     reached = rows.sum(axis=0)
     scaled = rows * np.divide(counts, reached, out=np.zeros(len(counts)), where=reached > 0)

@@ -52,7 +52,7 @@ class Pairs:
         return len(self.columns)
 
     def places(self, bins: list[np.ndarray]) -> np.ndarray:
-        """For each pair of columns and each row, return the index of the row's cell in the stored tables of all pairs,
+        """For each pair of columns, return the position of every row's cell in the array with the tables of all pairs,
         (pairs, rows). `bins` has the (rows,) bins of every column.
         """
         cells = [start + bins[a] * self._sizes[b] + bins[b] for start, (a, b) in zip(self._starts, self.columns, strict=False)]

@@ -41,8 +41,8 @@ _ORDERS_PER_SET = 4  # Number of column orders that are tried per wanted set. Di
 
 
 def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int, limit: int) -> list[tuple[int, ...]]:
-    """Return the parent sets that compete to become the parents of a column: all maximal sets, or at most `limit` of them,
-    chosen by a public rule.
+    """Return the parent sets from which the parents of a column are chosen. These are all maximal sets (sets to which no
+    column can be added), or at most `limit` of them, selected by a public rule.
 
     The rule uses a fixed sequence of orders of all columns. For each order, a set is built: placed columns that fit are added
     in this order. Such a set cannot be extended, so it is maximal, and every maximal set results from some order. The orders
@@ -91,8 +91,9 @@ def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most
     n, most = len(columns), max(most, 0)
 
     def extended(taken: tuple[int, ...], start: int, room: int, left_out: float) -> Iterator[tuple[int, ...]]:
-        """Yield the maximal sets that contain `taken` and otherwise only columns from the position `start` on. Their number
-        of cells may grow by a factor of `room`; `left_out` is the number of bins of the smallest omitted column.
+        """Yield the maximal parent sets that contain the columns `taken` and otherwise only columns from the position
+        `start` on. The added columns may multiply the number of cells by at most `room`; `left_out` is the number of bins
+        of the smallest omitted column.
         """
         if len(taken) == most or room < min(left_out, spans[start] if start < n else math.inf):
             yield tuple(sorted(taken))

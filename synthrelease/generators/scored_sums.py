@@ -120,8 +120,8 @@ class ScoredSum:
         return in_steps(_product(of_bins), self.ends)
 
     def own_steps(self, transformation: Transformation) -> list[np.ndarray]:
-        """Return, for each column of the sum, in the order of the layout, its factor in the product for each atomic
-        (finest) bin (n_atoms,).
+        """Return the factors of the product that a row adds to the sum: for each column of the sum, in the order of the
+        layout, one factor for each atomic (finest) bin, as an array (n_atoms,).
         """
         layout, factors = transformation.layout, []
         for factor in self._in_order(layout):

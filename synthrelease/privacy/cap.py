@@ -76,15 +76,16 @@ class Cap:
 
     @property
     def rare_delta(self) -> Fraction:
-        """Return the part of delta that is reserved for strings that only one of two neighbouring files contains. It is (1
-        + e^epsilon) times the upper bound `rare` on the probability that such a string is published.
+        """Return the part of delta that is reserved for strings that occur in only one of two neighbouring files, such as
+        an unusual name. The part is (1 + e^epsilon) times `rare`, an upper bound on the probability that such a string is
+        published.
         """
         return tidy_up((1 + exp_up(self.epsilon)) * self.rare)
 
     @property
     def gaussian_delta(self) -> Fraction:
-        """Return the part of delta that is left for the Gaussian noise of the scout and the release. At this delta, the sum
-        of their rhos is converted to an epsilon.
+        """Return what is left of delta after the part for rare strings (`rare_delta`). At this delta, the total rho of the
+        Gaussian noise in the scout and the release is converted to an epsilon.
         """
         return self.delta - self.rare_delta
 
@@ -95,8 +96,9 @@ class Cap:
 
     @property
     def alone(self) -> Fraction:
-        """Return the epsilon of the scout without the release. For a pure cap, it is the total epsilon minus the part that
-        is reserved for the release. Otherwise the rho of the scout is converted, at the delta for all Gaussian noise.
+        """Return the epsilon of the scout, the run for planning, without the release. If delta is 0, it is the total
+        epsilon minus the part that is reserved for the release. Otherwise it is converted from the scout's rho, at the
+        delta for all Gaussian noise.
         """
         return self.epsilon - self.tests if self.pure else epsilon_of(self.rho, self.gaussian_delta)
 
@@ -132,7 +134,8 @@ class Cap:
 
 
 def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
-    """Return the charge of a scout and a release together. It is always the whole cap, the fixed largest cost of both.
+    """Return the joint charge of a scout (a run that measures noisy tables for planning) and of a release that follows it.
+    The charge is always the whole cap, the fixed largest cost of both.
 
     Raises
     ------

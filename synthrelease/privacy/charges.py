@@ -382,8 +382,8 @@ NOT_COVERED = "whether a record is complete, in range and plausible is not prote
 
 
 def invariants(way: str, n_file: int, n: int, persons: int | None = None) -> tuple[str, ...]:
-    """Return sentences about what a release publishes exactly, such as the number of rows. The guarantee holds because
-    these facts are equal for all neighbours (theory 10, statement of the guarantee).
+    """Return sentences about what a release publishes exactly, such as the number of rows. The guarantee compares only
+    files that are equal in these facts (theory 10, statement of the guarantee).
 
     Parameters
     ----------

@@ -75,8 +75,8 @@ def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
 
 
 def _log_ratio(low: np.ndarray, high: np.ndarray, atoms: Atoms, ratio: float, epsilon: Fraction) -> np.ndarray:
-    """Return (n,) upper bounds on the privacy cost for odds of acceptance that lie between the (n,) arrays `low` and
-    `high`.
+    """Return (n,) upper bounds on the privacy cost, one for each interval: it holds for all odds of acceptance that lie
+    between the entries of the (n,) arrays `low` and `high`.
 
     If `low` equals `high`, the result is the larger log ratio itself.
     """
@@ -87,8 +87,8 @@ def _log_ratio(low: np.ndarray, high: np.ndarray, atoms: Atoms, ratio: float, ep
 
 
 def _logarithms(rejection: np.ndarray, atoms: Atoms) -> tuple[np.ndarray, np.ndarray]:
-    """For each of the (n,) probabilities x that a round is rejected, return ln f and ln g, the logarithms of two power
-    series in x from which the cost follows. The smallest power of x is factored out, because x may be tiny.
+    """For each of the (n,) probabilities x that a round is rejected, return the logarithms of f and g, two power series in
+    x; the privacy cost is computed from their ratios. The smallest power of x is factored out, because x may be tiny.
     """
     at, power = atoms[0][0], np.ones_like(rejection)
     whole, total = _power_and_sum(rejection, at)  # x^k_0 and h_k_0

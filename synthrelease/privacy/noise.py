@@ -53,8 +53,8 @@ _MOST = 2**62
 
 
 class Losses:
-    """Candidates for a private choice, each with a loss (an integer of at least 0, at least one of them 0). A candidate
-    with a larger loss is less likely: its weight is exp(-loss * rate).
+    """The candidates of a private choice, each with an integer loss of at least 0; at least one loss is 0. A candidate with
+    a larger loss is less likely to be chosen: its weight is exp(-loss * rate).
 
     Attributes
     ----------
@@ -75,8 +75,8 @@ class Losses:
         return len(self.losses)
 
     def first_taken(self, proposed: np.ndarray, entropy: SystemEntropy) -> int | None:
-        """Return the first proposed candidate that is accepted, or None if no candidate is accepted. Each candidate is
-        accepted independently with probability exp(-loss * rate).
+        """Accept each proposed candidate independently with probability exp(-loss * rate), and return the first one that is
+        accepted, or None if no candidate is accepted.
         """
         for candidate in proposed[all_heads(self.whole[proposed], entropy)].tolist():
             rest = self.losses[candidate] * self.rate.numerator % self.rate.denominator

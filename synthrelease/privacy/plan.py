@@ -282,8 +282,8 @@ def _rounds_and_after(
     delta: Fraction,
     sharing: Collection[str],
 ) -> tuple[Charge, ...]:
-    """Return the charge of the search over all rounds and the charge of the statistics that follow. Either of them is left
-    out if it has no parts.
+    """Return up to two charges: that of the search, which covers all its rounds, and that of the statistics that are
+    measured after it. A charge without parts is left out.
     """
     # rounds without charges are post-processing of measurements before the rounds
     rounds = (private_selection("selection", in_sequence(ONE_ROUND, *per_round), rule, delta),) if per_round else ()
@@ -408,8 +408,8 @@ class RowsLeftOut:
 
     @classmethod
     def of_count(cls, *, n_file: int, n: int, margin: int) -> RowsLeftOut:
-        """Return limits for the number of records that a release did not use, from the number of rows that it used. That
-        number is the noisy count minus the margin, but at least 1.
+        """Return limits for the number of records that a release did not use, given the number n of rows that it used. Here
+        n is the noisy count minus the margin, but at least 1.
         """
         return cls(least=max(0, n_file - n - 2 * margin), most=n_file - n if n > 1 else n_file, of=n_file)
 

@@ -64,8 +64,8 @@ class TruncatedNegativeBinomial:
             total = Between(total.low + mass.low, total.high + mass.high)
 
     def _factor(self, bits: int) -> tuple[Decimal, Decimal]:
-        """Return bounds of eta / (gamma^-eta - 1), the constant from which all probabilities follow: Pr[K = 1] is (1 -
-        gamma) times it. Every step is rounded outwards.
+        """Return a lower and an upper bound on eta / (gamma^-eta - 1), the constant from which all probabilities follow:
+        Pr[K = 1] is (1 - gamma) times this constant. Every step is rounded so that the bounds remain valid.
         """
         down, up = (
             Context(prec=(bits + _PRICE_GUARD) * 30103 // 100_000 + 60, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -88,8 +88,8 @@ class TruncatedNegativeBinomial:
 
 
 def inverted(law: Law, random_bits: Callable[[int], int], word: int | None = None, step: int = _READ) -> int:
-    """Draw one number from a distribution, exactly, by inversion of a uniform number. Its random bits are read until
-    further bits cannot change the result.
+    """Draw one number exactly from a distribution, by inversion of a uniform number. Random bits of the uniform number are
+    read until further bits cannot change the result.
 
     Parameters
     ----------
@@ -155,8 +155,8 @@ class Table:
 
     @cached_property
     def first(self) -> np.ndarray:
-        """Return a (2^16,) int16 lookup table: for each possible first 16 bits of a uniform number, the value of X, or -1
-        if more bits are needed.
+        """Return a (2^16,) int16 lookup table for fast draws of X. For each possible first 16 bits of a uniform number, it
+        has the value of X, or -1 if these bits do not determine the value.
         """
         begins = self._begins
         # the number of floors below all words that begin with these bits
@@ -286,7 +286,9 @@ def digit_tables(scale: Fraction) -> tuple[Table, ...]:
 
 
 def _geometric(tables: tuple[Table, ...], words: np.ndarray, read: Read) -> np.ndarray:
-    """Draw (n,) int64 geometric variables digit by digit. `words` has the first random bits for each digit (n_tables, n)."""
+    """Draw (n,) int64 geometric variables: draw each of their digits from its own table. `words` has the first random bits
+    for each digit, (n_tables, n).
+    """
     total = tables[0].draw(words[0], read)
     for digit, (table, bits) in enumerate(zip(tables[1:], words[1:], strict=True), start=1):
         total += table.draw(bits, read) << _DIGIT * digit
@@ -383,8 +385,8 @@ def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
 
 
 def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.ndarray:
-    """Return an (n,) mask of the proposed pairs (cell, offset) whose acceptance is already certain from the first bits of
-    the coin. These bits are below 1 - (c w t + t^2 / 2), with t rounded up.
+    """Return an (n,) mask of the proposed pairs (cell, offset) that are certainly accepted, whatever further random bits
+    are read. For these pairs, the first bits of the coin already lie below 1 - (c w t + t^2 / 2), with t rounded up.
 
     In units of 2^-53, c w t + t^2 / 2 is t' (2 c 2^16 + t'), where t' is t in units of 2^-26. One step of a coin of 32 bits
     is 2^21 of these units.
@@ -396,8 +398,9 @@ def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.n
 
 
 def resolve_rounded(scale: Scale, cell: int, offset: int, coin: int, read: Read) -> int:
-    """Return the whole number nearest to sigma (c w + t), the normal variable that a proposed pair stands for, or -1 if the
-    pair is rejected. As many further bits of t and of the coin are read as needed.
+    """Decide on a proposed pair (cell, offset), which stands for the normal variable sigma (c w + t). Return the whole
+    number nearest to this variable, or -1 if the pair is rejected. As many further bits of t and of the coin are read as
+    needed.
     """
     bits, taken = _BITS, False
     while True:

@@ -61,8 +61,8 @@ PASSING = (2, 10, 100)
 
 
 def nothing_where(law: StoppingLaw, passing: Iterable[int] = PASSING) -> dict[int, float]:
-    """Return how likely it is that a search releases nothing, for several chances of acceptance: the key p stands for
-    rounds of which one in p is accepted.
+    """Return the probability that a search releases nothing, for several chances of acceptance. The value for the key p
+    assumes that each round is accepted with probability 1 / p.
     """
     return {rounds: float(law.nothing(1 - Fraction(1, rounds))) for rounds in passing}
 
@@ -374,8 +374,8 @@ def _twice(name: str, one_round: Charge) -> Charge:
 
 
 def _priced(name: str, one_round: Charge, law: StoppingLaw) -> Charge:
-    """Return the charge of a search with pure rounds. Its epsilon depends on the distribution of the number of rounds,
-    `law` (theory 2b.1, price).
+    """Return the charge of a search whose rounds are pure. The epsilon of the search follows from the epsilon of a round
+    and from `law`, the distribution of the number of rounds (theory 2b.1, price).
     """
     price = law.price(one_round.epsilon)
     paid = f"with rounds of {decimal_text(one_round.epsilon)} that costs {decimal_text(price)}"
@@ -405,8 +405,8 @@ def _approximate(name: str, one_round: Charge, law: StopCoin | FiniteLaw, delta:
 
 
 def _negative_binomial(name: str, one_round: Charge, law: NegativeBinomial) -> Charge:
-    """Return the charge of a search with zero-concentrated rounds, whose number is hidden and truncated negative binomial.
-    The charge is a Renyi curve (theory 2.5, hidden number of rounds).
+    """Return the charge of a search whose rounds are zero-concentrated. The number of rounds is hidden, and has a truncated
+    negative binomial distribution. The charge is a Renyi curve (theory 2.5, hidden number of rounds).
     """
     if one_round.renyi is None:
         raise BudgetError(
