@@ -120,8 +120,8 @@ class Ratio:
         return replace(self, sampling=factor * self.sampling, between=between)
 
     def _end(self, confidence: float, which: int, width: float) -> float:
-        """Find the lower (0) or upper (1) end of the confidence interval: the ratio at which numerator - ratio * denominator is
-        just as large as a plausible error.
+        """Find one end of the confidence interval of the ratio: the lower end if `which` is 0, or the upper end if it is 1.
+        At this end, numerator - ratio * denominator is as far from 0 as half the width of its own confidence interval.
 
         Parameters
         ----------
@@ -147,8 +147,8 @@ class Ratio:
         return ratio
 
     def _half_width(self, confidence: float, ratio: float) -> float:
-        """Return half the width of the confidence interval of numerator - ratio * denominator. A ratio is plausible if this
-        expression is at most as far from 0.
+        """Return half the width of the confidence interval of numerator - ratio * denominator. A ratio belongs to the
+        confidence interval of the ratio if the absolute value of this difference is at most this half width.
         """
         weights = np.array([1.0, -ratio]) @ self.weights
         return half_width(self.noises, weights, _along(self.sampling, ratio), confidence, self.step)
@@ -343,8 +343,8 @@ def _cells(tables: PublishedTables, question: Question, names: Iterable[str], va
 def of_roots(
     tables: PublishedTables, parts: Sequence[Counted], figures: Sequence[np.ndarray], own_sums: np.ndarray
 ) -> np.ndarray:
-    """Return an upper estimate of an (m, m) matrix: the products of m statistics, summed over all roots (such as households).
-    The statistics of a root are sums over its members.
+    """Return an upper estimate of the (m, m) matrix of the products of m statistics, summed over all roots (such as
+    households). The value of a statistic for a root is the sum of the values of its members.
 
     For a question about rows, the result is the sum over rows. Products of the statistics v and w of two members come from a
     table with the columns of both members. If there is no such table, the function bounds v w' + w v' by c v v' + w w' / c for
@@ -369,8 +369,8 @@ def of_roots(
 
 
 def _of_both(tables: PublishedTables, parts: Sequence[Counted], figures: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Return the (m, m) sum, over all roots (such as households), of v w' + w v', where v and w are the statistics of two
-    members of the root. The result is None if no table contains the columns of both members.
+    """Sum the products of the statistics of two members over all roots (such as households). Return the (m, m) matrix of v w' +
+    w v', where v and w are the m statistics of the two members, or None if no table contains the columns of both members.
     """
     names = {name for part in parts for name in part.names}
     if not tables.number(names):
@@ -426,8 +426,8 @@ class Average:
     own: tuple[Average, ...] = ()
 
     def own_ends(self, level: float) -> Ends:
-        """Return two confidence intervals, for the file and for a population, that hold for all possible weights of the rows
-        (theory 13.18, weighted answers). Exact weights are only known up to their published classes.
+        """Return two confidence intervals, for the file and for a population, that hold whatever the exact weights of the
+        rows are (theory 13.18, weighted answers). A release may publish only the class of each weight, such as 2 to 3.
         """
         ends = [average.ends(level) for average in self.own or (self,)]
         lows, highs, population_lows, population_highs = zip(*ends, strict=True)
@@ -503,8 +503,9 @@ class _Figure:
 def _weightings(
     tables: PublishedTables, question: Question, parts: Sequence[Counted], values: Sequence[np.ndarray], index: int
 ) -> list[list[np.ndarray]]:
-    """Return the weights of the rows in each cell. For a weighted answer, there are several such sets of weights: the exact
-    weights are only known up to their published classes, and the averages with these sets enclose the exact average.
+    """Return one or more sets of weights for the rows in each cell. An unweighted answer has one set, in which all weights
+    are 1. A weighted answer has several sets if only a class, such as 2 to 3, is published for each weight: the averages
+    with these sets enclose the average with the exact weights.
 
     Weights lie between the limits of their classes. For some number t, the average of a value v is smallest if every row with v
     > t has the smallest weight of its class, and every other row has the largest weight. The average is largest in the opposite
@@ -607,8 +608,8 @@ def _averages(
 
 
 def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effect: float) -> float:
-    """Return the factor by which the sampling variance of a weighted answer must grow to have the stated design effect, that
-    is, the stated multiple of the variance of a simple random sample. The factor is at least 1.
+    """Return the factor by which the sampling variance of a weighted answer must grow to have the stated design effect.
+    This effect is the ratio of the variance to that of a simple random sample of the same size. The factor is at least 1.
 
     Parameters
     ----------
@@ -743,8 +744,8 @@ def _share(tables: PublishedTables, question: Question, shares: list[Average], l
 
 
 def _with_weighted_count(tables: PublishedTables, question: Question, share: Average, term: Term, level: float) -> Term:
-    """Add to a weighted share the estimated number of persons whom the counted rows represent, with its intervals (theory
-    13.18, weighted answers).
+    """Add to a weighted share the estimated sum of weights, with its intervals (theory 13.18, weighted answers). This sum
+    is the number of persons whom the rows counted by the share represent.
 
     The number is computed as in `counted_rows`, but from sums of weights. If clusters are declared, there is no interval for a
     population, because the sizes of clusters would cause another error.
@@ -774,14 +775,16 @@ def _with_weighted_count(tables: PublishedTables, question: Question, share: Ave
 
 
 def rows_of(tables: PublishedTables, share: Average, level: float) -> Term:
-    """Estimate the number of rows that a share counts, with its interval. The term does not contain the share itself."""
+    """Estimate the number of rows in the numerator of a share, such as the number of women, with its interval. The returned
+    term does not contain the share itself.
+    """
     rows, low, high = counted_rows(tables, share, level)
     return Term(name="share", group="", unit="", rows=rows, rows_low=low, rows_high=high)
 
 
 def counted_rows(tables: PublishedTables, share: Average, level: float) -> tuple[int | None, int, int]:
-    """Estimate how many rows of the file belong to a share, such as the number of women. Only rows that the rules keep are
-    counted. Return the number with its interval (theory 13.10, numbers of the file, (b)).
+    """Estimate how many rows of the file are counted in the numerator of a share, such as the number of women. Rows that
+    the public rules exclude are not counted. Return the number with its interval (theory 13.10, numbers of the file, (b)).
 
     Y is the noisy count among n rows, which were drawn from K rows. K is not known exactly: K = T - Z, where T is the noisy
     number of rows and Z is the noise in T. So the error of T Y / n is Z Y / n, plus K / n times the error of Y. The error of Y
@@ -816,8 +819,8 @@ def count_error(tables: PublishedTables, share: Average) -> float:
 
 
 def _errors_of_a_count(tables: PublishedTables, share: Average) -> tuple[float, np.ndarray, float]:
-    """Return what determines the error of an estimated number of rows: the factor from the drawn rows to all rows that the
-    rules keep, the coefficients of the noise terms, and the variance that the drawing of rows causes.
+    """Return three results that determine the error of an estimated number of rows: the factor that scales the drawn rows up to
+    all rows that the rules keep, the coefficients of the noise terms, and the variance from the random drawing of rows.
     """
     kept_rows, ratio = tables.kept, share.file
     part = min(max(ratio.numerator / kept_rows.drawn, 0.0), float(share.of_root))

@@ -561,8 +561,8 @@ def _tells_values(year: _Year) -> bool:
 
 
 def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
-    """Return the confidence level at which each interval must be computed, so that the promised confidence holds. The risk
-    of an error is divided among all intervals.
+    """Return the confidence level of each single interval that is needed so that `among` intervals together have the
+    promised confidence. The risk of an error is divided equally among these intervals.
 
     Parameters
     ----------
@@ -614,8 +614,8 @@ def _level(years: Sequence[_Year], label: str, confidence: float, among: int) ->
 
 
 def _weighted(shares: Sequence[float], of_years: Sequence[Interval]) -> Interval:
-    """Return the confidence interval of a weighted mean of independent estimates. The distance from the estimate to each
-    end is computed from the distances in the single intervals, as for standard errors.
+    """Return the confidence interval of a weighted mean of independent estimates. The distance from the mean to each end is the
+    root of the sum of the squared distances of the single estimates, each multiplied by its weight, as for standard errors.
     """
     middle = sum(share * estimate for share, (_, estimate, _) in zip(shares, of_years, strict=True))
     below = math.hypot(*(share * (estimate - low) for share, (low, estimate, _) in zip(shares, of_years, strict=True)))

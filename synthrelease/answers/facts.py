@@ -153,9 +153,9 @@ def maximum(facts: Facts, figure: np.ndarray) -> Maximum:
 
 
 def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """Find the table that has the largest weighted sum of counts and agrees with all statements of a release, by linear
-    programming. Return the multipliers of the constraints, the multiplier of the total number of rows, and the table. If the
-    solver fails, all multipliers are 0 and the table is the released table.
+    """Find the table with the largest weighted sum of counts among all tables that agree with the statements of a release.
+    This is a linear program. Return the multipliers of its constraints, the multiplier of the total number of rows, and the
+    table. If the solver fails, all multipliers are 0 and the table is the released table.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
@@ -382,9 +382,8 @@ class _Builder:
                     self._add_sum(inside.astype(float), highest, lowest)
 
     def add_numbers(self, name: str) -> None:
-        """Add limits on sums of a column's numbers (such as incomes) over the rows in some bins of another column, from noisy
-        tables. A limit is left out if bins of the numeric column were merged, or the bins of the other column were merged with
-        others.
+        """Add limits on sums of a column's numbers over some rows, such as the sum of incomes in one region. The limits follow
+        from noisy tables. A limit is left out if bins were merged in such a way that its sum can no longer be computed.
         """
         if self.knowledge.measured is None or self.sizes[self.names.index(name)] != self.shape[self.names.index(name)]:
             return
@@ -471,8 +470,8 @@ class _Builder:
             self._add_sum((sign * (nearest - mean) - error.most) * cells, beyond + rounding)
 
     def add_unmatched(self, unmatched: Unmatched, condition: np.ndarray) -> None:
-        """Add limits on the number of rows that meet a condition. They follow from a criterion that pairs the rows with similar
-        released rows, and limits how many rows have no partner.
+        """Add limits on the number of rows that meet a condition, among the private rows that the release used. The limits
+        follow from a criterion that pairs private rows with similar released rows and limits how many have no partner.
 
         If a row of R meets the condition, it is unmatched, or its partner in S meets the condition or lies one step outside. If
         all cells similar to a row of S meet the condition, this row is unmatched, or its partner in R meets the condition.
@@ -518,7 +517,9 @@ class _Builder:
             self._add_rows(all_cells, -weights, np.array([-lowest]))
 
     def _add_rows(self, row_of: np.ndarray, weights: np.ndarray | float, limits: np.ndarray) -> None:
-        """Limit several weighted sums of the counts R. Sum i covers the cells with row_of == i, and is at most limits[i]."""
+        """Add upper limits on several weighted sums of the counts R. Cell c belongs to the sum with the number row_of[c],
+        and the sum with number i is at most limits[i].
+        """
         first = sum(len(earlier) for earlier in self.limits)
         self.blocks.append((row_of + first, np.broadcast_to(weights, row_of.shape)))
         self.limits.append(limits.astype(float))

@@ -130,8 +130,8 @@ class KeptRows:
         return 1 - self.drawn / max(self.most if self.way == "stated" else self.number, self.drawn)
 
     def spare(self, confidence: float) -> float:
-        """Return the risk of error that intervals may use: 1 - confidence, minus the probability that the rules kept too few
-        rows (`shortfall`).
+        """Return the risk of error that is left for intervals: 1 - confidence, minus the largest possible probability that
+        the rules kept fewer rows than the release used (`shortfall`).
 
         Raises
         ------
@@ -475,7 +475,9 @@ def _has_known_noise(score: Score) -> bool:
 
 
 def _usable(kind: str) -> bool:
-    """Return whether a criterion of this kind also limits the errors of queries that it does not measure itself."""
+    """Return whether a limit on a criterion of this kind implies limits on the errors of other queries, which the criterion
+    does not measure itself.
+    """
     return kind in CRITERIA and not explanation_of(kind).no_bounds
 
 
@@ -501,8 +503,8 @@ def divided_risk(release: PublishedRelease, confidence: float, acceptance: float
 
 
 def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[int, float]:
-    """Divide the risk that a limit is wrong among the criteria, by their index. The division depends only on their kinds,
-    and the parts add up to `risk`.
+    """Divide the risk that a limit is wrong among the criteria in `usable`. Return the part of each criterion, by its index
+    in the release. The parts depend only on the kinds of the criteria, and add up to `risk`.
     """
     if not usable:
         return {}

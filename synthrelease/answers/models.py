@@ -195,7 +195,8 @@ class MeasuredModels:
         return _Answer(averages=((value.column, "", self._unit(value), average),), possible_width=2 * value.half)
 
     def _spread_around(self, model: NamedModel, mean: float, most: float) -> float:
-        """Return an upper estimate of the sum of the squared distances between a column's values and a mean.
+        """Return an upper estimate of a sum of squares: the squared differences between the values of a column and the
+        given mean, summed over the rows.
 
         The estimate uses a published noisy table of the column and assumes that each row lies as far from the mean as its bin
         allows. `most` is the largest value that the mean allows. It is returned if there is no such table, if the model covers
@@ -355,8 +356,8 @@ def answered_by_models(
 
 
 def _room(release: PublishedRelease, value: Value) -> float:
-    """Return the largest change of a mean that rounding its values to the grid of the column can cause: half a step, or 0 for
-    whole numbers.
+    """Return the largest error that a mean can have because the values were rounded to the grid of the column: half a step
+    of the grid, or 0 for a column of whole numbers with a step of 1.
     """
     column = release.by_name[value.column]
     return 0.0 if column.step is None or (column.kind == "integer" and column.step == 1) else column.step / 2
@@ -378,8 +379,8 @@ def _judged(term: Term, possible_width: float) -> Term:
 
 
 def measured_questions(part: ModelsPart) -> dict[str, dict[str, list[Number]]]:
-    """Return the questions that the published sums can answer. For each question, also return the limits of its columns; values
-    beyond a limit count as the limit.
+    """Return the questions that can be answered from the published sums. For each question, also return the lowest and the
+    highest value of its columns, such as 0 and 100 for age. A value beyond such a limit counts as the limit.
 
     These are the questions in [[models]] and the mean of each column in a regression or ratio, if the other columns of this
     question have no missing values.

@@ -137,8 +137,8 @@ class Condition:
 
 
 def possible_cells(columns: Columns, release: AskedOf, never: Sequence[str], most_cells: int) -> np.ndarray:
-    """Return a boolean array over the bins of some columns: True for a cell in which the plausibility rules allow rows. Rules
-    that are linked to these columns by other rules count, too.
+    """Return a boolean array over the bins of some columns: True for a cell in which the plausibility rules allow rows. A
+    rule on other columns also counts if it is connected with these columns by further rules.
 
     A rule is linked if it names one of these columns or a column of another linked rule. For example, two rules about sex and
     age may together exclude every row of one sex. Rules that would lead to more than `most_cells` combinations are ignored.
@@ -239,8 +239,9 @@ def over_cells(columns: Columns, name: str, values: np.ndarray) -> np.ndarray:
 
 
 def excluded(rule_text: str, columns: Columns) -> np.ndarray | None:
-    """Return a mask of the cells that a plausibility rule excludes, because it is true for every value in the cell. The result
-    is None if the rule names columns that are not in the table, compares two columns, or counts conditions.
+    """Return a mask of the cells that a plausibility rule excludes. Such a rule states what must never occur, and it
+    excludes a cell if it is true for every value in the cell. The result is None if the rule names columns that are not in
+    the table, compares two columns, or counts conditions.
     """
     rule = _read(rule_text, columns)
     return None if rule is None else _surely_true(rule, columns, _of_values)

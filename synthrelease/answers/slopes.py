@@ -47,8 +47,8 @@ class Slopes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Moments:
-    """Noisy sums of the products of any two variables of a regression: the constant 1, the explanatory columns and the target.
-    The columns may be shifted and scaled.
+    """Noisy sums from which a linear regression is computed: for any two of its variables, the products of their values, summed
+    over the rows. The variables are the constant 1, the explanatory columns and the target. They may be shifted and scaled.
 
     Attributes
     ----------
@@ -93,8 +93,8 @@ def coefficients(
     spread: Callable[[np.ndarray, np.ndarray], float],
     factors: tuple[float, float],
 ) -> tuple[tuple[Ratio, ...], tuple[Ratio, ...]]:
-    """Estimate the coefficients of a least-squares line, once for the file and once for a population. Each coefficient is a
-    ratio of two noisy sums; the first one is the constant.
+    """Estimate the coefficients of a linear regression by least squares. Return them once with errors for the file and once
+    with errors for a population. Each coefficient is a ratio of two noisy sums, and the first one is the constant.
 
     Parameters
     ----------
@@ -134,8 +134,8 @@ def _named(part: Question) -> list[str]:
 
 
 def _placed(question: Question) -> Iterator[tuple[Question, int | None]]:
-    """Yield the questions whose sums are added up: for a question about members, the question about the members at each
-    position, together with the position. A question about rows is yielded itself, with position None.
+    """Yield the parts of a question whose sums must be added up. For a question about members, these are the questions
+    about the members at each position, with the position. A question about rows has one part: itself, with position None.
     """
     yield from zip(question.parts, range(len(question.slots)) if question.slots else (None,), strict=True)
 
@@ -171,8 +171,8 @@ def _moments(tables: PublishedTables, question: Question, joint: bool) -> Moment
 
 
 def _may_lack(tables: PublishedTables, name: str, slot: int | None) -> bool:
-    """Return whether the value of a column may be missing in a row. For a question about members, this is asked for the
-    member at one position, which a root (such as a household) may lack.
+    """Return whether a column may have missing values in the rows that a question counts. For a question about members,
+    these are the rows of roots (such as households) that have a member at the position `slot`.
     """
     linked = tables.release.linked
     of_slot = linked.place_of(name) if linked else None
@@ -181,9 +181,9 @@ def _may_lack(tables: PublishedTables, name: str, slot: int | None) -> bool:
 
 
 def _numbers(tables: PublishedTables, cells: Counted) -> np.ndarray:
-    """Return the variables of a regression for each cell, as a (k + 2, n_cells) array: the constant 1, and the scaled number of
-    each column (0 for columns that the cells lack). For weighted rows, each number is multiplied by the square root of the
-    weight.
+    """Return the variables of a regression in each cell, as a (k + 2, n_cells) array: the constant 1, the k explanatory
+    columns and the target, scaled to the range from -1 to 1. A column that the cells lack is 0. For weighted rows, each
+    number is multiplied by the square root of the weight.
     """
     rows = [np.ones(len(cells.counts))]
     for name in _named(cells.asked):
@@ -232,8 +232,8 @@ def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str
 
 
 def _spread(tables: PublishedTables, asked: Question, moments: Moments, theta: np.ndarray, h: np.ndarray, joint: bool) -> float:
-    """Return the sampling variance of h X'(y - X theta), the weighted sum of residuals from which the error of a slope comes.
-    For members, the variance is for a sample of roots (such as households).
+    """Return the sampling variance of h X'(y - X theta), a weighted sum of residuals that determines the error of a slope.
+    For a question about members (such as persons), the sampled units are the roots (such as households).
     """
     size = len(theta)
     if not joint:  # the square of the sum over a root's members is at most the number of members times the sum of squares

@@ -61,8 +61,8 @@ def asked_of(text: str, release: PublishedRelease) -> Question:
 
 
 def judged(statistic: str, term: Term, tables: PublishedTables, question: Question) -> Term:
-    """Remove from an estimate the numbers that must not be shown: numbers that are not estimable, and numbers for a population
-    if the rows are not a random sample of it.
+    """Remove from an estimate all numbers that must not be shown: numbers whose intervals are too wide to be informative,
+    and numbers for a population if the rows are not a random sample of it.
 
     Parameters
     ----------
@@ -88,8 +88,8 @@ def judged(statistic: str, term: Term, tables: PublishedTables, question: Questi
 
 
 def _tells_bin(median: Term, tables: PublishedTables, question: Question) -> bool:
-    """Return whether the interval of a median is narrow enough to be shown: its bins cover less than half of the steps from the
-    first to the last bin, or it is a single bin.
+    """Return whether the interval of a median is narrow enough to be shown. The interval must be a single bin, or the
+    distance from its first to its last bin must be less than half of the distance from the column's first to its last bin.
     """
     column = tables.release.by_name[question.parts[0].column]
     first, middle, last = (column.labels.index(label) if label else -1 for label in median.bins or ("", "", ""))
@@ -136,7 +136,7 @@ Word = Literal["covered by a criterion", "bounded", "no statement"]
 
 @dataclass(frozen=True, kw_only=True)
 class StatedAnswer:
-    """What a release states about the error of an answer to a question, such as that a criterion covers it.
+    """What a release states about the error of the answer to a question, such as the criterion that limits it.
 
     Attributes
     ----------
@@ -235,8 +235,8 @@ def _estimated(release: PublishedRelease, table: QuestionTable) -> str:
 
 
 def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, given: Condition) -> str:
-    """Return the name of a criterion whose value covers the error of this answer. The string is empty if there is no such
-    criterion.
+    """Return the name of a criterion that measures the error of this answer, so that its value limits the error. The string
+    is empty if there is no such criterion.
     """
     names = query.columns | given.columns
     columns = tuple(column for column in knowledge.release.schema if column.name in names)

@@ -32,8 +32,8 @@ MAX_CELLS = 1_000_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisySums:
-    """Estimates of k sums over the private rows that a release used, computed from noisy tables, with the coefficients of
-    the noise in their errors.
+    """Estimates of k sums over the private rows that a release used, computed from noisy tables. The error of each estimate
+    is a weighted sum of noise terms, whose weights are known.
 
     Attributes
     ----------
@@ -50,8 +50,8 @@ class NoisySums:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyCount:
-    """The estimated number of rows in one bin, with the coefficients of the noise terms in its error. Cells with equal
-    coefficients share one noise term. The last noise term is the noise of the number of rows, and has coefficient 0.
+    """The estimated number of rows in one bin. Its error is a weighted sum of noise terms, whose weights are known. Cells
+    with equal weights share one noise term. The last noise term is the noise of the number of rows, and has weight 0.
     """
 
     value: float

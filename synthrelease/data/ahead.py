@@ -58,8 +58,8 @@ class Ahead(Generic[Part, Result]):
         self._pool.shutdown(cancel_futures=True)
 
     def next(self, ahead: bool = True) -> tuple[Part, Result] | None:
-        """Return the next part and its result, or None at the end of the file. If reading or processing the part failed, raise
-        that error.
+        """Return the next part of the file with the result of its processing, or None at the end of the file. An error that
+        occurred while this part was read or processed is raised here.
 
         Parameters
         ----------
@@ -88,8 +88,8 @@ class Ahead(Generic[Part, Result]):
             self._waiting.append((part, future))
 
     def forget(self) -> list[Part]:
-        """Discard the results of all parts that come after the last returned part. Return these parts, so that the caller can
-        put them back into the file and request them again.
+        """Discard the results that were computed in advance: those of all parts after the last returned part. Return these
+        parts, so that the caller can put them back into the file and request them again.
         """
         parts = [part for part, future in self._waiting if part is not None and (future.cancel() or True)]
         self._waiting.clear()

@@ -48,9 +48,9 @@ def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int], kind: Any = np.int64) -> np.ndarray:
-    """Encode each row's combination of bins in the given columns as one integer, and return an (n_rows,) array of type `kind`.
-    In the order of these codes, the bin of the last column changes fastest. The columns may have at most `CODED_CELLS`
-    combinations of bins.
+    """Number the combinations of bins in some columns, and return the number of each row's combination as an (n_rows,)
+    array of type `kind`. As in a flattened array, the bin of the last column changes fastest. The columns may have at most
+    `CODED_CELLS` combinations of bins.
     """
     # as many columns as fit into codes of 32 bits, which are half as large and twice as fast
     parts = [(part, math.prod(layout.sizes[column] for column in part)) for part in layout.words_within(2**32 - 1, columns)]
@@ -64,8 +64,8 @@ def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int]
 
 
 def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[int], cells: int) -> np.ndarray:
-    """Encode each row's combination of bins in the given columns, such as age and region, as one integer. The integers have a
-    small type that can represent `cells`, the number of combinations.
+    """Number the combinations of bins in the given columns, such as age and region, and return the number of each row's
+    combination. The array has a small integer type that can represent `cells`, the number of combinations.
     """
     kind = np.min_scalar_type(cells) if cells < 2**32 else np.dtype(np.int64)  # a sum with unsigned 64 bits would be rounded
     codes = np.zeros(1, dtype=kind)
@@ -80,8 +80,9 @@ def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[i
 
 
 def words_of(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Encode each row's combination of bins as a few integers, one for each group of columns in `Layout.words`. Return an
-    (n_rows,) array for each group. Rows that are sorted by these arrays, the first array first, are sorted by their cells.
+    """Encode each row's bins as a few integers, since one integer of 64 bits may be too small. Return an (n_rows,) array
+    for each group of columns in `Layout.words`. Rows that are sorted by these arrays, the first array first, are sorted by
+    their cells.
     """
     if not isinstance(digits, PackedBins):
         return [word_of(layout, digits, word) for word in layout.words]
@@ -95,8 +96,8 @@ def words_of(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def packed(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Encode rows in little memory: return, for each group of columns in `layout.packs`, an (n_rows,) array of integers that
-    encode the bins in these columns. `digits` contains the (n_rows,) bins of every column.
+    """Encode rows in little memory, by storing the bins of several columns in one integer. Return an (n_rows,) array of
+    these integers for each group of columns in `layout.packs`. `digits` contains the (n_rows,) bins of every column.
     """
     return [word_of(layout, digits, columns, _kind(layout, columns)) for columns in layout.packs]
 
@@ -168,8 +169,8 @@ class PackedBins(Sequence[np.ndarray]):
         return part if first == pack[0] else part - part // size * size
 
     def runs(self, columns: Sequence[int]) -> list[tuple[int, int]]:
-        """Divide the columns into runs of consecutive columns that are encoded in the same integer. Return the first and the
-        last column of each run.
+        """Divide the columns into runs of neighbouring columns whose bins are stored in the same integer. Return the first
+        and the last column of each run.
         """
         starts = [
             place
@@ -246,7 +247,7 @@ def number_of_indicators(counted: CountedIndicators, digits: Mapping[int, np.nda
 
 @dataclass(frozen=True)
 class EqualRows:
-    """An order of rows in which equal rows are adjacent, with the start of each group of equal rows.
+    """An order of rows in which equal rows are adjacent, with the positions at which the groups of equal rows start.
 
     Attributes
     ----------
@@ -259,8 +260,8 @@ class EqualRows:
 
     @classmethod
     def of(cls, words: Sequence[np.ndarray]) -> EqualRows:
-        """Sort rows by words, which are (n_rows,) arrays of integers that encode several columns each. The first word is the
-        most significant.
+        """Sort rows that are given by `words`: (n_rows,) arrays of integers that each encode the bins of several columns.
+        Rows are compared by the first array, and rows that are equal in it by the next arrays.
 
         Only rows with the same first word are compared by the other words. At least one word is needed.
         """
@@ -424,8 +425,8 @@ class Counts:
 
     @classmethod
     def of_parts(cls, layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None = None) -> Counts:
-        """Count the rows in each cell, for rows that are given by integers that encode their bins (see `packed`). `counts` is
-        as in `Counts.of`. The list `parts` is emptied, so that the rows are not in memory twice.
+        """Count the rows in each cell. `parts` contains integers that encode the bins of the rows (see `packed`), and
+        `counts` is as in `Counts.of`. The list `parts` is emptied, so that the rows are not in memory twice.
         """
         distinct, sums = _collect(layout, parts, counts)
         if layout.has_codes:
@@ -446,8 +447,8 @@ class Counts:
         words: tuple[np.ndarray, ...] | None = None,
         bins: Sequence[np.ndarray] | None = None,
     ) -> Counts:
-        """Make a table from cells that are known to be distinct and sorted, with positive counts. Nothing is checked. Pass the
-        cells as `words` or as `bins`.
+        """Make a table from cells without checking them: they must be distinct and sorted, with positive counts. Pass the
+        cells as integers that encode their bins (`words`), or as bins (`bins`).
         """
         table = cls.__new__(cls)
         table.layout, table.counts, table._words, table._bins = layout, as_ones(counts), words, bins
@@ -474,8 +475,8 @@ class Counts:
 
     @property
     def words(self) -> tuple[np.ndarray, ...]:
-        """Return an (n_cells,) int64 array for each word of the layout, in order. A layout with codes has a single word; its
-        array contains the codes.
+        """Return the cells as integers that encode their bins: an (n_cells,) int64 array for each group of columns in
+        `Layout.words`. A layout with codes has a single group, and its array contains the codes.
         """
         return tuple(words_of(self.layout, self.bins)) if self._words is None else self._words
 
@@ -506,8 +507,8 @@ class Counts:
         return Counts.of(self.layout.subset(tuple(columns)), [self.bins[column] for column in columns], self.counts)
 
     def marginal(self, columns: Sequence[int]) -> np.ndarray:
-        """Return the marginal of `columns` as a full array with one axis per column. Raises ValueError if it has more than
-        DENSE_LIMIT cells.
+        """Return the marginal table of some columns (the counts, summed over all other columns) as a full array with one
+        axis per column. Raises ValueError if it has more than DENSE_LIMIT cells.
         """
         sub_table = self.layout.subset(tuple(columns))
         check_full_array(sub_table)
@@ -552,7 +553,7 @@ class Counts:
         return self._at(mask, counts)
 
     def _over(self, layout: Layout) -> Counts:
-        """Return the same table with another layout of the same shape. The two tables share their arrays."""
+        """Return the same table with another layout of the same shape, such as new names. No array is copied."""
         bins = PackedBins(layout, self.bins.parts) if isinstance(self.bins, PackedBins) else self.bins
         return Counts.known(layout, self.counts, words=self._words, bins=bins)
 
@@ -608,7 +609,7 @@ class Tally:
         self._layout, self._counted, self._rows = layout, Counts.empty(layout), list[Sequence[np.ndarray]]()
 
     def add(self, parts: Sequence[np.ndarray]) -> None:
-        """Add rows, given by their (n_rows,) codes for each group of columns (see `packed`)."""
+        """Add rows, given by (n_rows,) arrays of integers that encode the bins of several columns each (see `packed`)."""
         self._rows.append(parts)
         if sum(len(each[0]) for each in self._rows) > max(_COLLECTED, len(self._counted)):
             self.total()
@@ -633,17 +634,15 @@ def has_full_array(layout: Layout) -> bool:
 
 
 def check_full_array(layout: Layout) -> None:
-    """Raise ValueError if the table is too large to be stored as a full array, because it would have more than `DENSE_LIMIT`
-    cells.
-    """
+    """Raise ValueError if a table has too many cells (more than `DENSE_LIMIT`) to be stored as a full array."""
     if layout.n_cells > DENSE_LIMIT:
         raise ValueError(f"expected a table of at most {DENSE_LIMIT:,} cells for a full array, found {layout.n_cells:,}")
 
 
 def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-    """Count the distinct rows among rows that are given by their codes (see `packed`). Return the codes of the distinct rows,
-    in the order of the cells, and their counts, without counts of 0. `counts` says how often each given row counts; if it is
-    None, once. The list `parts` is emptied.
+    """Count how often each distinct row occurs. The rows are given as integers that encode their bins (see `packed`).
+    Return the distinct rows in the order of the cells, and their counts, without counts of 0. `counts` says how often each
+    given row counts; if it is None, once. The list `parts` is emptied.
     """
     values = ones(len(parts[0])) if counts is None else np.asarray(counts, dtype=np.int64)
     if layout.n_cells <= DENSE_LIMIT:
@@ -665,8 +664,8 @@ def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None)
 
 
 def _in_order(layout: Layout, part: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the indices of rows in batches that can be sorted one after the other, because all cells of a batch come before all
-    cells of later batches. `part` contains the rows' codes (integers that encode bins) for the first columns.
+    """Yield the indices of rows in batches, so that a large table can be sorted batch by batch: all cells of a batch come
+    before all cells of later batches. `part` contains integers that encode the rows' bins in the first columns.
 
     A batch has at most `_SORTED_TOGETHER` rows (more in a large table), unless all its rows have the same code. If there are
     few rows, if the layout has codes, or if its first column has too many bins, all rows form a single batch.

@@ -94,8 +94,8 @@ class NotImputed(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Gaps:
-    """The settings of the imputation of a table: which columns have missing values, which columns a donor must match, and
-    how many copies are made.
+    """The settings for filling in missing values with values from other rows (donors): which columns have missing values,
+    which columns of a donor must match, and how many completed copies of the table are made.
 
     Attributes
     ----------
@@ -140,8 +140,8 @@ class Pattern:
 
 
 def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) -> Iterator[Pattern]:
-    """Divide the rows with missing values by the set of columns in which they are missing. Yield each set of columns with
-    its recipients and its possible donors (`Pattern`), always in the same order.
+    """Group the rows with missing values by the set of columns in which they are missing. For each set, yield the rows that
+    need values (recipients) and the rows that may supply them (donors) as a `Pattern`, always in the same order.
 
     Parameters
     ----------
@@ -190,8 +190,8 @@ def completed(table: Counts, gaps: Gaps, plausibility: Plausibility, generator: 
 
 @dataclass(frozen=True, kw_only=True)
 class _Blocks:
-    """Blocks of equal rows with gaps, which receive their values from one donor row. For each block, three (n_blocks,) arrays
-    give the index of its cell, its first row within the cell, and its number of rows.
+    """Blocks of equal rows with missing values. All rows of a block receive their values from the same donor row. For each
+    block, three (n_blocks,) arrays give the index of its cell, its first row within the cell, and its number of rows.
     """
 
     cell: np.ndarray
@@ -213,8 +213,8 @@ def _blocks(counts: np.ndarray, smallest: int) -> _Blocks:
 def _drawn(
     table: Counts, pattern: Pattern, recipient: np.ndarray, gaps: Gaps, rules: Plausibility, generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw a donor for each block of rows with missing values, separately for each completed copy. Return the (n_copies,
-    n_blocks) indices of the donors' cells.
+    """Draw a donor for each block of equal rows with missing values, separately for each completed copy of the table.
+    Return the (n_copies, n_blocks) indices of the cells from which the donors come.
 
     Parameters
     ----------

@@ -76,9 +76,9 @@ def _domain(column: PublishedColumn) -> Domain:
 
 
 def _follows(rules: Sequence[Rule], upper: PublishedColumn, lower: PublishedColumn) -> bool:
-    """Return whether each bin of `lower` (such as a municipality) determines the bin of `upper` (such as its region),
-    because the rules allow at most one. Return False without a check if the two columns have more than MOST_CELLS
-    combinations of bins.
+    """Return whether the column `upper` (such as region) is a function of the column `lower` (such as municipality),
+    because the rules allow at most one bin of `upper` for each bin of `lower`. Return False without a check if the two
+    columns have more than MOST_CELLS combinations of bins.
     """
     shape = len(upper.labels), len(lower.labels)
     if shape[0] * shape[1] > MOST_CELLS:

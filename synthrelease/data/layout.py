@@ -67,8 +67,9 @@ class Layout:
 
     @cached_property
     def packs(self) -> tuple[Columns, ...]:
-        """Divide the columns into groups whose bins are stored in one integer. A group is a part of a word and has at most
-        `PACKED_CELLS` cells. A layout with codes has a single group.
+        """Divide the columns into groups; for each row, the bins in all columns of a group are stored in one integer. A
+        group lies inside a word (see `words`) and has at most `PACKED_CELLS` combinations of bins. A layout with codes has
+        a single group.
         """
         room = CODED_CELLS if self.has_codes else PACKED_CELLS
         return tuple(pack for word in self.words for pack in self.words_within(room, word))

@@ -74,7 +74,7 @@ class Linked:
 
     @cached_property
     def needed(self) -> frozenset[str]:
-        """Return the columns of the wide record that always have a value if their member exists, such as `age_2`."""
+        """Return the columns of the wide record that are never missing if their member exists, such as `age_2`."""
         return frozenset(
             name for slot in self.slots for name, plain in zip(slot, self.names, strict=True) if plain in self.whole
         )
@@ -111,7 +111,7 @@ class Linked:
         return next((index for index, slot in enumerate(self.slots) if name in slot), None)
 
     def empty(self, names: Sequence[str], sizes: Sequence[int], bins: Sequence[np.ndarray]) -> None:
-        """Set the columns of all slots (places for members) that have no member to their last bins, in place.
+        """Set the columns of places without a member, such as `age_3` in a household of two, to their last bins, in place.
 
         Parameters
         ----------

@@ -98,8 +98,8 @@ def column_groups(layout: Layout, together: int, cells: CellLimit) -> tuple[Colu
 
 
 def are_first_with(chosen: Columns, touched: Groups) -> bool:
-    """Return whether `chosen` is the first combination of groups of columns, in lexicographic order, that contains all groups
-    in `touched`. Then it is the combination from which the marginal on these groups is computed.
+    """Return whether `chosen` comes first, in lexicographic order, among all choices of equally many groups of columns that
+    include the groups in `touched`. Then the marginal on the groups in `touched` is computed from this choice.
 
     A marginal whose columns belong to the groups in `touched` can be computed from every such combination. It is yielded only
     for the first one.
@@ -110,16 +110,16 @@ def are_first_with(chosen: Columns, touched: Groups) -> bool:
 
 
 def bins_in_cells(shape: tuple[int, ...]) -> np.ndarray:
-    """Return a 0/1 matrix with a row for each bin of each column of a table, and a column for each cell. An element is 1 if the
-    cell has this bin.
+    """Return a 0/1 matrix that shows which cells of a table have which bin. It has a row for each bin of each column, and a
+    column for each cell. An element is 1 if the cell has this bin.
     """
     bins = np.indices(shape).reshape(len(shape), -1)
     return np.concatenate([of == np.arange(size)[:, None] for of, size in zip(bins, shape, strict=True)]).astype(float)
 
 
 def steps_down(columns: int, largest: int) -> Iterable[_Step]:
-    """List the marginals with at most `largest` of the columns, each once, in an order in which each is computed from a larger
-    one by summing over one column (depth-first). The larger marginals on the way are included.
+    """List the marginals with at most `largest` of the columns, each once, in an order of computation (depth-first): each
+    is computed from a larger one by summing over one column. The larger marginals on the way are included.
 
     Each item contains the number of columns that have been summed over, and the remaining columns.
     """
@@ -127,8 +127,8 @@ def steps_down(columns: int, largest: int) -> Iterable[_Step]:
 
 
 def _steps(left: Columns, largest: int, fixed: int = 0, depth: int = 0) -> Iterator[_Step]:
-    """List, as in `steps_down`, the marginals that are computed from the marginal on the columns `left`. The first `fixed` of
-    these columns are never summed out.
+    """List, as in `steps_down`, the marginal on the columns `left` and the marginals that are computed from it. The first
+    `fixed` of these columns are never summed out.
     """
     yield depth, left
     if len(left) > 1:
@@ -195,7 +195,7 @@ def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
 
 
 def summed_to(layout: Layout, columns: Columns, parent: Columns, table: Table) -> Table:
-    """Sum a table with the columns `parent` over those of its columns that are not in `columns`. Both are in the same order."""
+    """Sum a table with the columns `parent` to its marginal on `columns`. Both lists of columns are in the same order."""
     if not isinstance(table, Sparse):
         return np.add.reduce(table, axis=tuple(axis for axis, column in enumerate(parent) if column not in columns))
     return table_of(layout.subset(columns), [parent.index(column) for column in columns], table)
@@ -262,7 +262,7 @@ class Lattice:
         return self.sums(codes, layout)
 
     def sums(self, codes: Iterable[np.ndarray], layout: Layout) -> np.ndarray:
-        """Compute a small marginal as a full array. `codes` contains, for each part, the cell to which each value belongs."""
+        """Sum all parts of the table into a small full array. `codes` contains, for each part, the cell of each value."""
         every = (part.addends.sums(of_part, layout.n_cells) for of_part, part in zip(codes, self.parts, strict=True))
         return reduce(np.add, every).reshape(layout.sizes)
 
@@ -381,9 +381,9 @@ def differences(
 
 
 def _pairs_apart(left: Counts, right: Counts) -> Iterator[tuple[Columns, np.ndarray]] | None:
-    """Return the marginals of left minus right on all single columns and pairs, or None if full arrays can be used or the
-    marginals need too much memory. The marginals of each table are kept (`cached`), because several criteria compare the same
-    tables.
+    """Return the marginals of left - right on all single columns and pairs of columns. Return None if full arrays can be
+    used, or if the marginals need too much memory. The marginals of each table are cached, because several criteria compare
+    the same tables.
     """
     sizes = left.layout.sizes
     if has_full_array(left.layout) or _cells_of_pairs(sizes) > KEPT_CELLS or math.prod(sorted(sizes)[-2:]) > DENSE_LIMIT:

@@ -24,8 +24,8 @@ Result = TypeVar("Result")
 
 
 class BinnedCounts(Counts):
-    """Counts of rows on the bins of a transformation (a binning of each column), together with the counts of the same rows on
-    atomic cells, the finest cells.
+    """Counts of rows on the bins of a transformation (a binning of each column). The table also keeps the counts of the
+    same rows on atomic cells, the finest cells.
 
     Attributes
     ----------
@@ -118,8 +118,8 @@ def on_bins(rows: MemberRows, table: Counts, numbers: Mapping[str, Sequence[floa
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOnBins:
-    """Counts the rows that the roots (such as households) of wide tables make in a table of members (such as persons). The wide
-    tables have the bins of one transformation.
+    """Counts the rows of members (such as persons) that follow from a wide table, in which each row is a root (such as a
+    household) with all its members. The wide tables have the bins of one transformation.
 
     Attributes
     ----------
@@ -142,12 +142,12 @@ class RowsOnBins:
         return {name: binning.numbers for name, binning in zip(self.wide.schema.names, self.wide.binnings, strict=True)}
 
     def on_bins(self, table: Counts) -> Counts:
-        """Count the rows that the roots of a wide table make in a table of members. The wide table has the bins of `wide`."""
+        """Return the counts of the members' rows that follow from a wide table, which has the bins of `wide`."""
         return on_bins(self.rows, table, self._numbers)
 
     def with_own_values(self, table: Counts) -> Counts:
-        """Count the rows of members so that the exact values in the columns `own` are kept: the result also has atomic cells,
-        the finest cells. Without columns in `own`, only bins are counted.
+        """Count the rows of members, and keep the exact values in the columns `own`: besides its counts on bins, the result
+        has counts on atomic cells, the finest cells. Without columns in `own`, only bins are counted.
         """
         if not self.own:
             return self.on_bins(table)

@@ -52,8 +52,9 @@ class MemberRows:
 
     @cached_property
     def seats(self) -> tuple[Seat, ...]:
-        """Return, for each row that a root can make, the positions of the members from which it is made, such as (3, 1) for
-        the third member beside the first member. A row about a single member has its position twice.
+        """Return, for each row that a root (such as a household) can make, the positions of the two members whom the row
+        describes. For example, (3, 1) means the third member beside the first. A row about a single member has its position
+        twice.
         """
         slots = range(1, self.linked.most + 1)
         return {
@@ -69,14 +70,18 @@ class MemberRows:
 
     @property
     def known(self) -> list[str]:
-        """Return all names of columns that these rows can have, such as "age" or "first.age", except differences."""
+        """Return the names of all columns that these rows can have, such as "age", or "first.age" for the age of the first
+        member. Differences of columns are not listed.
+        """
         prefixes = {"members": "", "others": FIRST, "pairs": OTHER}[self.of]
         roots = self.linked.of_roots(self.wide)
         names = [name for name in self.linked.names if name not in roots]
         return [*names, *(f"{prefixes}{name}" for name in self.linked.names if prefixes), *roots]
 
     def unknown(self) -> list[str]:
-        """Return the names in `names`, also inside differences, that are not names of columns."""
+        """Return the unknown names among the requested names. In a difference, such as "first.age - age", both names are
+        checked.
+        """
         return [part for name in self.names for part in parts_of(name) if self._column(part, self.seats[0]) is None]
 
     def columns(self, name: str, seat: Seat) -> list[str]:
@@ -95,8 +100,8 @@ class MemberRows:
         return slot_name(plain, seat[1] if prefix else seat[0])
 
     def layout(self, sizes: Mapping[str, int], numbers: Mapping[str, Sequence[float | None]]) -> Layout:
-        """Return the names and the numbers of bins of these rows' columns. They follow from the number of bins, and the
-        bins' representative values, of each column of the wide record.
+        """Return the layout of these rows: the names of their columns and the numbers of bins. The number of bins follows from
+        the columns of the wide record. For a difference of two columns, it depends on the representative values of their bins.
         """
         sizes_ = []
         for name in self.names:

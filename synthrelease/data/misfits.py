@@ -45,9 +45,9 @@ MEND = (
 
 
 def forbidden_kinds(column: Column) -> Iterator[int]:
-    """Yield the kinds of values that are errors in a column: missing values (MISSING), values outside the bounds or categories
-    (OUTSIDE), texts that are not a number or date (WRONG). If WRONG is not among them, such a text counts as a missing value.
-    Other values without a bin exclude their rows.
+    """Yield the kinds of values that must be reported as errors in a column: missing values (MISSING), values outside the
+    bounds or categories (OUTSIDE), texts that are not a number or date (WRONG). If WRONG is not among them, such a text
+    counts as a missing value. Rows with any other value without a bin are excluded.
     """
     if column.missing == "error":
         yield MISSING

@@ -72,7 +72,8 @@ MAX_MASK_CELLS = 50_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Mask:
-    """The combinations of bins of some columns that rules forbid, as a boolean array.
+    """The combinations of bins that plausibility rules forbid, such as "age under 15" with "married", as a boolean array
+    over the bins of some columns.
 
     Attributes
     ----------
@@ -87,7 +88,7 @@ class Mask:
 @dataclass(frozen=True, kw_only=True)
 class Plausibility:
     """All plausibility rules for one kind of rows (private or synthetic), prepared for a table with given columns and bins.
-    Rules that share columns are combined in one mask.
+    Rules that share columns are combined in one mask, a boolean array that marks the forbidden combinations of bins.
 
     Because rules that share columns are combined, the masks remain exact when bins are merged. A coarse cell is a product of
     sets. A product of sets over disjoint columns is wholly implausible if and only if one of its factors is wholly implausible.
@@ -114,8 +115,8 @@ class Plausibility:
     def from_rules(
         cls, rules: Sequence[Rule], columns: Sequence[Column], layout: Layout, *, apart: bool = False
     ) -> Plausibility:
-        """Convert rules to masks over atomic bins, the finest bins. A mask marks the implausible combinations of bins of some
-        columns.
+        """Convert rules to masks: boolean arrays that mark the implausible combinations of bins of some columns. The masks
+        are over atomic bins, the finest bins.
 
         Parameters
         ----------
@@ -187,8 +188,8 @@ class Plausibility:
         return table.keep(~self.forbidden(table.bins)) if self.masks or self.records else table
 
     def drawn_from(self) -> list[tuple[tuple[int, ...], AllowedCells | np.ndarray]]:
-        """Return the combinations of bins that the rules allow, so that plausible rows can be drawn from them: one item for
-        each group of columns that rules connect, and one for each other column.
+        """List the combinations of bins that the rules allow, so that plausible rows can be drawn from them. Columns that
+        are connected by rules form one item, with their joint combinations. Every other column is an item of its own.
 
         Each item contains the columns and an (n, n_columns) array-like of combinations. For linked tables, the combinations
         describe only existing members. Call `follow` to complete the rows that are made from these combinations.
@@ -277,8 +278,9 @@ def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
 
 
 def _uneven(rule: Rule, columns: Sequence[Column]) -> set[str]:
-    """Return the columns in which a rule treats two atomic (finest) bins differently although they belong to the same bin
-    of some alternative binning. In these columns, the rule is called uneven (see `Plausibility.from_rules`).
+    """Return the columns in which a rule would divide a bin of some alternative binning: the rule treats two atomic
+    (finest) bins differently although this bin contains both. In these columns, the rule is called uneven (see
+    `Plausibility.from_rules`).
     """
     mask, uneven = _mask_of([rule], columns), set()
     for axis, column in enumerate(mask.columns):

@@ -390,8 +390,8 @@ def has_many_numbers(bounds: tuple[float, float], *, whole_numbers: bool) -> boo
 
 
 def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers: bool) -> set[float]:
-    """Return the edges that the atomic (finest) bins of a numeric column need so that no bin is cut by a rule: for all
-    values of a bin, the rule has the same truth value. For example, `age < 18` needs the edge 18.
+    """Return the edges that the atomic (finest) bins of a numeric column need because of a rule: the rule must be true for
+    all values of a bin, or false for all of them. For example, `age < 18` needs the edge 18.
 
     If the column has too many numbers (`has_many_numbers`), its comparisons with other columns add no edges.
     """
@@ -434,8 +434,9 @@ _NOTHING: Range = (np.zeros(()), np.zeros(()))
 
 
 def truth_of(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Truth]) -> Truth:
-    """Evaluate a rule. Return two boolean arrays: where the rule is certainly true, and where it is certainly false. Where both
-    are False, it is unknown. The function `leaf` evaluates the single comparisons and counts of the rule.
+    """Evaluate a rule for values that may be known only partly. Return two boolean arrays: where the rule is certainly
+    true, and where it is certainly false. Where both are False, its truth is unknown. The function `leaf` evaluates the
+    single comparisons and counts of the rule.
     """
     if isinstance(rule, Not):
         true, false = truth_of(rule.part, leaf)
@@ -506,8 +507,8 @@ def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Truth:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordRule:
-    """A rule that is evaluated record by record and not by a mask (see `Plausibility.records`): it counts conditions or
-    compares two columns.
+    """A rule that is evaluated for each record (row), because it counts conditions or compares two columns. Other rules are
+    stored as masks of forbidden combinations of bins (see `Plausibility.records`).
 
     Attributes
     ----------
@@ -578,8 +579,8 @@ class RecordRule:
         return truth_of(self.rule, leaf)[0]
 
     def of_part(self, part: Comparison | Gap | Count, digits: Bins, counted: Range = _NOTHING) -> Truth:
-        """Evaluate a comparison or a count for records. Return two boolean (n,) arrays: where it is certainly true, and where
-        it is certainly false.
+        """Evaluate one comparison or count of the rule for each record. Return two boolean (n,) arrays: where it is
+        certainly true, and where it is certainly false.
 
         Parameters
         ----------

@@ -308,13 +308,13 @@ this name.
 
 
 def label_of_set(names: Sequence[str]) -> str:
-    """Return the label of the bin for rows in which exactly these indicators are true."""
+    """Return the label of a set of indicators, such as "smoker + diabetic" for rows in which exactly these two are true."""
     return " + ".join(names) or NO_MARK
 
 
 def bins_of_sets(names: Sequence[str], labels: Sequence[str]) -> np.ndarray:
-    """Return the (2^n_names,) bins of all sets of indicators. Indicator i is in set number s if bit i of s is 1. Bit 0 is the
-    lowest bit.
+    """Return the bin of every possible set of indicators, as a (2^n_names,) array. Sets are numbered in binary: set number
+    s contains indicator i if bit i of s is 1, where bit 0 is the lowest bit.
 
     Parameters
     ----------
@@ -352,8 +352,8 @@ class Schema:
 
     @cached_property
     def counted(self) -> tuple[CountedIndicators, ...]:
-        """Return, for each column that lists the indicators of a row (such as `smoker + diabetic`), how to compute its atomic
-        bins from the columns of the indicators.
+        """Return, for each column that lists the indicators of a row (such as `smoker + diabetic`), how to compute its
+        atomic (finest) bins from the columns of the single indicators.
         """
         place_of, counting = {name: index for index, name in enumerate(self.names)}, list[CountedIndicators]()
         for column in self.columns:
@@ -370,8 +370,8 @@ class Schema:
 
 @dataclass(frozen=True, kw_only=True)
 class Transformation:
-    """A choice of one binning for each column. It maps the atomic (finest) bins of every column to the bins of a table that
-    may be released.
+    """A choice of one binning (division into bins) for each column. It assigns each atomic (finest) bin of every column to
+    a bin of a table that may be released.
     """
 
     schema: Schema
@@ -396,7 +396,9 @@ class Transformation:
 
     @cached_property
     def ordered(self) -> tuple[int, ...]:
-        """Return, for each column, the number of its first bins that are ordered, or 0 for a column that has no order."""
+        """Return, for each column, how many of its bins are ordered, or 0 for a column that has no order. The ordered bins
+        come first, before the bin for missing values.
+        """
         return tuple(
             binning.present if column.ordered else 0 for column, binning in zip(self.schema.columns, self.binnings, strict=True)
         )

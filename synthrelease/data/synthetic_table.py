@@ -20,8 +20,8 @@ total is at most a twentieth.
 
 
 def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -> np.ndarray:
-    """Sort cells so that those with the same rare bin are adjacent: by their rarest bin, then by all their bins. Return the
-    order.
+    """Return an order of cells in which cells that share a rare bin are adjacent: they are sorted by their rarest bin, then
+    by all their bins.
 
     Sampling at equal distances along this order (systematic sampling) preserves the totals of rare bins nearly exactly. If the
     cells of two bins alternated, the sample could contain all cells of one bin and none of the other. Cells that have only
@@ -54,8 +54,8 @@ def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -
 
 
 class SyntheticTable(Protocol):
-    """A table that is public, because it is a differentially private output or consists of public rows. It contains the
-    distinct rows, on the bins of a transformation, and their counts.
+    """A table that is public, because it is a differentially private output or consists of public rows. It stores each
+    distinct row once, on the bins of a transformation (a binning of each column), with its count.
 
     Attributes
     ----------

@@ -170,9 +170,9 @@ def disagreements(margins: Sequence[Margin], tolerance: float) -> list[Disagreem
 
 
 def _common(left: Margin, right: Margin, shared: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[list[str]]]:
-    """Make the totals of two margins (published tables of totals) comparable: sum them over all columns that the margins do not
-    share, and to common groups in each shared column (see `_finest_common`). Return both arrays of totals, and for each shared
-    column the labels of the groups.
+    """Bring the totals of two margins (published tables of totals) into the same form, so that they can be compared. Both
+    are summed over all columns that they do not share and, in each shared column, to common groups (see `_finest_common`).
+    Return both arrays of totals, and for each shared column the labels of the groups.
     """
     tables = [added_up(margin.table, margin.columns, shared) for margin in (left, right)]
     labels = []
@@ -335,9 +335,9 @@ def _rake(
     tolerance: float,
     limits: tuple[float, float],
 ) -> tuple[np.ndarray, int]:
-    """Adjust weights in cycles until the weighted counts meet the totals of all margins (raking). Rows of a kind have one
-    weight: they are in the same cell of every margin and have the same starting weight. Return the (n_kinds,) weights, 0 in
-    cells whose total is 0, and the number of cycles.
+    """Adjust weights in cycles until the weighted counts meet the totals of all margins (raking). Rows that are in the same
+    cell of every margin and have the same starting weight form a kind, and keep one common weight. Return the (n_kinds,)
+    weights, 0 in cells whose total is 0, and the number of cycles.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
 
 
 class BinRule:
-    """Assigns a bin to every text, such as "18-29" to "23", batch by batch, and records which forbidden values occurred.
+    """Assigns bins to texts batch by batch, such as "18-29" to the text "23", and records which forbidden values occurred.
 
     Attributes
     ----------
@@ -105,8 +105,8 @@ class BinRule:
         return digits
 
     def held(self, bins: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the bins of the rows that are still in memory, for each column, unchanged. A subclass may renumber the bins,
-        and forget the texts of all other rows.
+        """Return the bins of the rows that are still in memory, for each column. Here, the bins are unchanged. A subclass
+        may renumber them and forget the texts of all other rows.
         """
         return bins
 

@@ -51,7 +51,7 @@ STRAY_LETTERS = "synthrelease.stray_letters"
 
 
 def _stray_letters(error: UnicodeError) -> tuple[str, int]:
-    """Replace bytes that are not valid UTF-8: return the characters for these bytes, and the position after them.
+    """Decode bytes that are not valid UTF-8: return the characters that replace them, and the position after these bytes.
 
     The replaced bytes never include a line end, so each row is read independently of other rows.
     """
@@ -186,7 +186,7 @@ _MARK = "\ufeff".encode()
 
 
 class PlainReader:
-    """A fast reader for the plain lines of one file, which have no difficult quotes, line ends or blanks.
+    """A fast reader for lines that need no full CSV parser: they have no difficult quotes, line ends or blanks.
 
     A line is plain if `csv`, in strict mode and with spaces after delimiters skipped, would certainly parse it as one row of
     `width` fields. A plain line has at least two columns and no zero byte. It is not blank, and ends with LF or CR LF. Quotes
@@ -405,7 +405,7 @@ class _Lines:
         self._block, self.waiting = block, deque(io.StringIO(text_of(block, self._encoding), newline=""))
 
     def give_back(self) -> None:
-        """Put the lines that were not read back into the reader of blocks, which then returns them again."""
+        """Put the lines that were not read back into the reader of blocks, which returns them again at the next read."""
         lines = self._block.splitlines(keepends=True)
         self._blocks.put_back(b"".join(lines[len(lines) - len(self.waiting) :]))
         self.waiting.clear()

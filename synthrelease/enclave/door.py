@@ -128,7 +128,7 @@ _MOST_BINNED_CELLS = 2**22  # Largest total number of cells of binned tables tha
 
 
 class Door:
-    """Private counts that are read only by spending a charge of the privacy budget (`spend`). The repr shows no counts.
+    """Private counts that only a mechanism can read, at a charge to the privacy budget (`spend`). The repr shows no counts.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ class Door:
 
     def with_plan(self, planned: Sequence[Charge]) -> Self:
         """Return the table with a new privacy budget, from which these planned charges can be spent. A release calls this
-        method before its rounds (attempts), for each round, and after acceptance.
+        method before its first attempt, again for each attempt (round), and after it accepts one.
         """
         self._check_whole()
         same = copy(self)
@@ -204,7 +204,7 @@ class Door:
         return PrivateCounts(tables[key], self._meter, self.entropy, self.n_file)
 
     def _pieces(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
-        """Split the rows at random into parts, which can be read only after `with_plan`. This table can no longer be read."""
+        """Split the rows at random into parts, and empty this table. Until `with_plan` plans charges, no part can be read."""
         self._check_whole()
         pieces = opaque(lambda: random_pieces(self.__counts, sizes, self.entropy))
         self._divided = True
@@ -240,8 +240,8 @@ class PrivateRows(Door):
         return self._changed(lambda kept: kept)
 
     def some_of_them(self, size: int, filler: FillerRows) -> PrivateCounts:
-        """Return a uniformly random subset of `size` kept rows. If there are fewer kept rows, return all of them, filled up to
-        `size` with the first rows of `filler`.
+        """Return a uniformly random subset of `size` kept rows (rows that the rules keep). If there are fewer kept rows,
+        return all of them, and add the first of the public rows in `filler` until there are `size` rows.
         """
 
         def chosen(kept: Counts) -> Counts:
@@ -265,8 +265,8 @@ class PrivateCounts(Door):
 
     @property
     def fit(self) -> PrivateCounts:
-        """Return the table to which the generator is fitted: this table. A release that splits its rows uses another class
-        (`releasing.attempt`), with one part for the generator and another part for the criteria.
+        """Return the table to which the generator is fitted. Here, it is this table. A release that splits its rows uses
+        another class (`releasing.attempt`), which has one part for the generator and another part for the criteria.
         """
         return self
 

@@ -60,8 +60,8 @@ def ingest(
     piece: PieceOfRegister | None = None,
     unit: UnitTable = ROWS_ALONE,
 ) -> PrivateRows:
-    """Read the private file once, and count its rows by atomic cells, the finest cells. The counts are guarded. Rows that the
-    public rules exclude are not counted.
+    """Read the private file once, and count its rows by atomic cells (combinations of the finest bins). Rows that the
+    public rules exclude are not counted. The returned counts are guarded (see `Door`).
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def check_fit(
 
 
 def tables_in(source: Source, schema: Schema, policy: InputTable) -> Source:
-    """Return the source of the two tables of a hierarchical file from which roots and members are read. Return any other source
-    unchanged.
+    """Return the source of the two tables in a hierarchical file: the roots (such as households) and the members (such as
+    persons). Return any other source unchanged.
     """
     return source if schema.linked is None or policy.fixed_width is None else source.divided(policy.fixed_width.records)
 

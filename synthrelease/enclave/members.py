@@ -152,8 +152,8 @@ class _Reading:
         )
 
     def _order(self) -> list[tuple[str, Callable[[Texts], list[np.ndarray]], int]]:
-        """Return how the members of a root are sorted: the columns, for each column a function that computes sort keys from its
-        texts, and the number of these sort keys.
+        """Return how the members of a root are sorted. Each item contains the name of a column, a function that computes
+        sort keys from the texts of this column, and the number of these sort keys.
         """
         order: list[tuple[str, Callable[[Texts], list[np.ndarray]], int]] = []
         if self.linked.reference is not None:
@@ -165,8 +165,8 @@ class _Reading:
 
 
 def _others(texts: Texts, text: str, policy: InputTable) -> np.ndarray:
-    """Return an (n_rows,) array for sorting: 0 for rows with this text, which come first, and 1 for all other rows. Numbers are
-    compared in the same way as keys.
+    """Return sort keys that put the rows with this text first: an (n_rows,) array with 0 for these rows, and 1 for all
+    others. Numbers are compared in the same way as keys.
     """
     reference = key_text(text, policy.decimal)
     same = [key is not None and key[0] == reference for key in keys_of(texts, policy)]
@@ -190,7 +190,7 @@ def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[int, np.ndarray, n
 
 def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple[np.ndarray, list[np.ndarray]]:
     """Find the keys that have exactly one root (such as a household), with a bin in every column. Return an (n_keys,) mask of
-    them and, for each column, the (n_keys,) bins. In a single file, the rows of a key must agree in these columns.
+    these keys and, for each column, the roots' (n_keys,) bins. In a single file, the rows of a key must agree in these columns.
     """
     times = np.bincount(of_rows, minlength=keys)
     complete, columns = (times > 0) if one_file else (times == 1), list[np.ndarray]()

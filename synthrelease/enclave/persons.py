@@ -119,8 +119,8 @@ def first_rows(
     entropy: SystemEntropy = SYSTEM,
     rule: BinRule | None = None,
 ) -> CountedRows:
-    """Count the first rows of each person: at most `unit.records` rows, because a person may have no more. The `n_rows` of the
-    result is the number of persons times `unit.records`.
+    """Count the first rows of each person, at most `unit.records` rows per person. The `n_rows` of the result is the
+    largest possible number of such rows: the number of persons times `unit.records`.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class Persons:
         return Counts.of(self._rule.layout, [column[0] for column in self._rows[self._n_before_bins :]])
 
     def _let_go(self) -> None:
-        """Discard all rows that are not among the first rows of a person, up to the largest allowed number per person."""
+        """Discard all rows except the first rows of each person, up to the largest allowed number per person."""
         rows = [np.concatenate(column) for column in self._rows]
         persons = EqualRows.of(rows[:2])
         number, rows_of_each = persons.ranks, np.diff(persons.starts, append=len(rows[0]))

@@ -120,7 +120,7 @@ def file_batches(file: Path, needed: list[str], policy: InputTable, table: str |
 
 
 def whole(read: Iterator[Batch], kind: str) -> Iterator[Batch]:
-    """Yield the batches that a library reads. If it fails, raise an InputError whose message does not depend on the rows.
+    """Yield the batches that a library reads. If it fails, raise an InputError with a message that does not depend on rows.
 
     A library can fail in many ways on a damaged file, and its messages may quote a value.
 

@@ -206,7 +206,7 @@ Text = TypeVar("Text")
 
 
 class Numbered(dict[Text, int]):
-    """Numbers texts in the order in which they first occur."""
+    """A mapping from texts to numbers. Each new text gets the next number, from 0."""
 
     def __missing__(self, text: Text) -> int:
         number = self[text] = len(self)

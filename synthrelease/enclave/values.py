@@ -222,7 +222,7 @@ def absent(column: Column) -> int:
 
 
 def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[str | None], int]:
-    """Return a function that takes a text and returns its atomic (finest) bin, or MISSING, OUTSIDE or WRONG."""
+    """Return a function that finds the atomic (finest) bin of a text, or MISSING, OUTSIDE or WRONG if it has none."""
     none = absent(column)
     values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
     listed = _Listed(column.values, _missing_texts(column, policy), none, policy.decimal)
