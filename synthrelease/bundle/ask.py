@@ -118,7 +118,8 @@ def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
 
 
 def _measured(release: PublishedRelease) -> Iterator[dict[str, Any]]:
-    """Yield the questions that had their own measurements ([[models]]), with their answers.
+    """Yield the questions that were answered by their own measurements of the private file ([[models]]), with their
+    answers.
 
     Each answer has two kinds of intervals: intervals that each have the stated confidence, and wider intervals that all hold at
     the same time with this confidence. Numbers have six digits, as in release.json, so that they are the same on every machine.

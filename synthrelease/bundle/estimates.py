@@ -100,7 +100,8 @@ def _pair(table: PublishedMeasurement, axes: Sequence[int]) -> str:
 
 
 def with_tables(document: ReleaseDocument, measured: bytes) -> PublishedRelease:
-    """Return the release that a document describes, with the noisy tables from measurements.json.
+    """Create an object of the release that this release.json describes, with the noisy tables from measurements.json but
+    without the rows.
 
     Raises
     ------

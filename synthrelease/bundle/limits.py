@@ -165,8 +165,8 @@ def _with_file_high(part: CriterionPart, limit: float | None) -> CriterionPart:
 
 
 def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> float | None:
-    """Return an upper limit, with confidence `LEVEL`, on the exact value that a criterion would have for all rows of the
-    file that the rules keep. The release used only a random part of these rows.
+    """Return an upper limit, with confidence `LEVEL`, on the value that a criterion would have for all rows of the file
+    that pass the rules. It is needed if the release used only a random part of these rows.
 
     The result is None if there is no upper limit on the value for the drawn rows, or no upper limit on the error that is caused
     by drawing them.
@@ -227,7 +227,7 @@ def rows_were_drawn(document: ReleaseDocument) -> bool:
 
 
 def kept_rows(document: ReleaseDocument) -> KeptRows:
-    """Return what is published about the number of rows of the file that the rules keep."""
+    """Return what is published about K, the number of rows of the file that pass the rules, such as a noisy value of K."""
     return KeptRows.of(document)
 
 

@@ -73,8 +73,8 @@ def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOf
 
 
 def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
-    """Return the sections of release.json about weights and completed copies for a preview. They contain invented values,
-    because a preview has no rows.
+    """Return the sections of release.json about weights and about completed copies (in which missing values are filled in)
+    for a preview. They contain invented values, because a preview has no rows.
     """
     parts = dict[str, Part]()
     if (totals := spec.options.calibration) is not None:
@@ -234,8 +234,8 @@ def statements(document: ReleaseDocument) -> list[CardStatement]:
 
 
 def about_figures(document: ReleaseDocument) -> list[str]:
-    """Return warnings for readers if the criterion values describe only a random piece of the rows. Otherwise the list is
-    empty.
+    """Return warnings that the criterion values describe only a piece of the rows, if [partition] or [split] divided the
+    rows. Otherwise the list is empty.
     """
     texts, in_file = list[str](), document.domain.file_rows
     if document.partition is not None:

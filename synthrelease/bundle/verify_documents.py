@@ -85,8 +85,8 @@ def other_rows(document: ReleaseDocument, table: ReleasedTable, files: Files, en
 
 
 def _of_other_writer(document: ReleaseDocument) -> str:
-    """Return the reason why the bytes of Parquet files cannot be compared on this machine, or an empty string if they can be
-    compared.
+    """Say why Parquet files that are written on this machine may differ in bytes from those of the release, for example
+    because of another version of pyarrow. The text is empty if there is no such reason.
     """
     running = {"synthrelease": own_version(), "pyarrow": package_version("pyarrow"), "processor": processor()}
     of_first = {"processor": "x86_64"}  # version 1.0.0 did not say it

@@ -306,8 +306,8 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
 
 
 def _not_stated(document: ReleaseDocument) -> Iterator[str]:
-    """Yield a sentence for each statement about criterion values that is missing in this release because an early version
-    of synthrelease made it.
+    """Yield a sentence for each way in which the criterion values differ from those of later versions because an early
+    version of synthrelease made the release. For example, the limits for the whole file may be missing.
     """
     has_limits = any(part.interval is not None and part.interval.file_high is not None for part in document.criteria)
     if document.first_documents and not has_limits and rows_were_drawn(document):

@@ -232,7 +232,9 @@ class ChargePart(Part):
             yield from part.planned()
 
     def leaves(self) -> Iterator[ChargePart]:
-        """Return the individual mechanisms below this node, or the node itself if it has no parts."""
+        """Return the charges of the individual mechanisms below this charge, which are not composed of other charges. If
+        this charge itself has no parts, return it alone.
+        """
         return (node for node in self.nodes() if not node.parts)
 
 

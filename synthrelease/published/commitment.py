@@ -68,7 +68,7 @@ MAX_BYTES = 10_000_000
 
 class LedgerHeadPart(Part):
     """The state of the ledger (the list of all charges to a dataset) before the run: the name of the dataset, the number of
-    charges, and a digest of all entries (`head`). The run must begin with the same state.
+    charges, and a digest of all charges (`head`). A commitment states it, because the run must begin with the same state.
     """
 
     dataset: str

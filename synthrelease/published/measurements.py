@@ -212,7 +212,8 @@ class MeasuredTablePart(Part):
 
     @property
     def cost(self) -> Fraction:
-        """Return the privacy cost of this table: an epsilon for discrete Laplace noise, or a rho (zCDP) for Gaussian noise.
+        """Return the privacy cost of measuring this table: an epsilon if its noise is discrete Laplace, or the rho of
+        zero-concentrated differential privacy if its noise is Gaussian.
 
         Raises
         ------
@@ -281,7 +282,7 @@ class PublishedMeasurement:
 
     @cached_property
     def noise(self) -> CountNoise:
-        """The distribution of the noise in one measured count."""
+        """The probability distribution of the noise that was added to each measured count."""
         from synthrelease.generators.measured_noise import LAWS  # imported here, because readers of rows do not need it
 
         return LAWS[self.law].of_table(self.cost)

@@ -86,7 +86,8 @@ class PartitionPart(Part):
 
 
 class SplitPart(Part):
-    """The piece of the register that the release used. The criterion values, the noise and the table describe only this piece.
+    """The piece of a split register from which the release was made. The criterion values, the noise and the table describe
+    only this piece, and not the other pieces.
 
     Attributes
     ----------
@@ -108,7 +109,7 @@ class SplitPart(Part):
 
     @property
     def left_out(self) -> str:
-        """Return a sentence that says how many of the pieces of the register the release does not use."""
+        """Return a sentence that says how many pieces of the register were left out, such as 2 of 3 pieces."""
         return f"Rows in {self.of - 1} of the {self.of} pieces of the register were left out."
 
     def sampling_error(self, rows: int, file_rows: int, share: float = 0.5) -> float:
@@ -401,8 +402,8 @@ class PlanOfYearsPart(Part):
 
 
 class YearsPart(PlanOfYearsPart):
-    """The multi-year plan, the year of this release, and the privacy loss of a person: promised for all years, and spent so
-    far (theory 11.13, a promise over years).
+    """The multi-year plan and the year of this release in it. The section also states the largest privacy loss of a person:
+    the loss promised for all years together, and the loss up to this year (theory 11.13, a promise over years).
 
     Attributes
     ----------
@@ -520,7 +521,8 @@ class ScoutPart(Part):
         return cls.like(table, alone_exact=str(table.cap.alone))
 
     def cap(self) -> Cap:
-        """Convert this section back to the cap: the most that the scout and the release may cost together.
+        """Convert this section back to an object that describes the cap: a limit on the privacy cost of the scout and the
+        release together.
 
         Raises
         ------
@@ -685,8 +687,8 @@ class GeographyPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return each column of areas that another column determines, with this other column. For example, the municipality
-        determines the region.
+        """List the columns of nested areas that follow from a column of smaller areas, each with the column of smaller
+        areas. For example, the municipality determines the region.
         """
         return tuple((above.column, (level.column,)) for above, level in pairwise(self.levels))
 
@@ -725,7 +727,7 @@ class MarksPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return each column that lists indicators, with the columns of these indicators. The indicators in a row determine
-        the list.
+        """Return each column that lists indicators, such as the diagnoses of a person, with the columns of the single
+        indicators. The values of these columns determine the list.
         """
         return tuple((group.column, tuple(group.marks)) for group in self.groups)

@@ -85,7 +85,9 @@ def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedE
 
 
 def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> YearsPart:
-    """Return the section about the multi-year plan, with the largest privacy loss of a person so far."""
+    """Create the section of release.json about the multi-year plan, including the largest privacy loss that a person can
+    have had up to this year.
+    """
     promise = year.horizon.promise
     paid = paid_so_far(year, earlier, document)
     return YearsPart(
@@ -99,7 +101,8 @@ def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: Rel
 
 
 def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> Loss:
-    """Return the largest privacy loss that a person can have had from the first year of the plan up to this year.
+    """Return the largest privacy loss that a person can have had from all runs of a multi-year plan, from its first year up
+    to the year of this release.
 
     For a year without a named release, the planned budget is counted, because a run that does not release a table also spends
     its budget. The budget of a first run is also counted if its year has a second run. An erratum counts as the release that it

@@ -124,8 +124,8 @@ def written(fields: Sequence[str]) -> bytes:
 
 
 class LabelledBins:
-    """A converter from the strings in one column of a file to indices of bins. It receives the strings as an Arrow
-    dictionary, whose entries may be in any order.
+    """A converter from labels to bins for one column of a file. It receives the labels as an Arrow dictionary, whose
+    entries may be in any order, and returns the index of the bin of each row.
     """
 
     def __init__(self, name: str, labels: Sequence[str]):

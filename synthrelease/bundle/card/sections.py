@@ -94,7 +94,9 @@ def pairs_of(associations: Associations | None) -> CarriedPairs | None:
 
 
 def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:
-    """Choose the associations between columns that the card lists. Return None if the release has no pairs of columns."""
+    """Choose the associations between columns that the card lists. Return None if the release has only one column, or if
+    nothing is known because release.json states impossible settings.
+    """
     if rows is None or (pairs := pairs_of(rows)) is None:
         return None
     projection = published_projection(document.configuration.get("projection", {}))
@@ -109,8 +111,8 @@ def association_lines(document: ReleaseDocument, rows: Associations | None) -> A
 
 
 def pairs_not_carried(associations: Associations | None, question: QuestionTable) -> str:
-    """Name the pairs of columns in a question whose association the rows do not preserve, in a phrase for readers. The
-    phrase is empty if the rows preserve all of them.
+    """Name the pairs of columns in a question whose association the rows do not preserve, or preserve only for some members
+    (such as some persons of a household). The result is a phrase for readers. It is empty if there are no such pairs.
     """
     if associations is None:
         return ""
@@ -287,7 +289,7 @@ def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
 
 
 def criterion_unit(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """Return the unit of a criterion's value, or an empty string if the value has no unit."""
+    """Return the unit in which the value of a criterion is measured, or an empty string if the value has no unit."""
     kind = criterion.criterion()
     return "" if kind is None else explain(kind).figure_unit(public_facts(document))
 
@@ -683,8 +685,8 @@ class Useful:
         return cls(errors=part.errors, together=part.together, of_any_pair=math.inf if of_any_pair is None else of_any_pair)
 
     def least_of_a_bin(self, column: str) -> float | None:
-        """Return how many rows a bin must have so that its share is known with a relative error of at most 50%, or None if
-        the errors are unknown.
+        """Return how many rows a bin of this column must have so that the error of its count is at most 50% of the count.
+        Return None if the errors are unknown.
         """
         error = self.errors.get(column)
         return None if error is None else error / PART

@@ -71,8 +71,8 @@ def _noises(part: ModelsPart) -> Iterator[str]:
 
 
 def _limits(text: str) -> tuple[float, float] | None:
-    """Read the limits in a factor of a sum, such as 0 and 5000 in "income(0..5000)". Return None if the factor is a
-    condition and has no limits.
+    """Read the limits on the values of a column from its name in a noisy sum, such as 0 and 5000 from "income(0..5000)".
+    Return None if the text is a condition, which has no limits.
     """
     match = re.fullmatch(r"\w+\(([^()]+?)\.\.([^()]+)\)", text)
     return None if match is None else (float(match[1]), float(match[2]))

@@ -118,8 +118,8 @@ def _years(document: ReleaseDocument) -> Any:
 
 
 def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    """Compare a release with a commitment that was made for another year. Yield a sentence for each difference in the facts
-    that are fixed for all years: the multi-year plan, and the names, kinds and thresholds of the criteria.
+    """Compare a release with a commitment that was made for another year of the multi-year plan. Some facts are fixed for
+    all years: the plan, and the names, kinds and thresholds of the criteria. Yield a sentence for each difference in them.
     """
     yield from _plan_problems(document, part)
     planned, years = part.years, _years(document)
