@@ -68,8 +68,8 @@ class DryRun:
 
 
 class MadeUp(PrivateCounts):
-    """A made-up table that mechanisms can read like a private table, with the same check of their charges. If a mechanism
-    fails, its error is raised unchanged.
+    """A made-up table that mechanisms can read like a private table: only for a planned charge, and once for each charge.
+    If a mechanism fails, its error is raised unchanged.
     """
 
     def __init__(self, counts: Counts, meter: Meter):
@@ -135,8 +135,8 @@ def made_up(spec: ReleaseSpec) -> Counts:
 
 
 def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
-    """Yield the configurations that a dry run tries: the largest of every generator family, by the number of cells and the
-    work of fitting, and before it the smallest if their sizes or their work differ much.
+    """Yield the configurations that a dry run tries. In every generator family, this is the largest configuration, by the
+    number of cells and the work of fitting. The smallest comes before it if the two differ much in cells or work.
 
     With a shortlist, only its configurations are used. Otherwise only the first projection is used, because every projection
     keeps the number of rows or rejects the round.
@@ -162,8 +162,8 @@ def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
 
 
 def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, prepared: Prepared) -> None:
-    """Make one attempt on the made-up table. If noise leaves no candidate, the made-up table itself is judged, so that the
-    code of the criteria also runs.
+    """Make one attempt on the made-up table. If no synthetic table can be made because of the noise, the made-up table
+    itself is judged, so that the code of the criteria also runs.
     """
     private = _behind_doors(spec, table, ())
     try:

@@ -327,8 +327,8 @@ def conditional_median(
     criterion: ConditionalMedian, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray
 ) -> ExactFigures:
     """Return the largest error of a group's quantile, in rows divided by n: max of B - q n_g and A - (1 - q) n_g over
-    groups and quantiles; bound 1/n (theory 3.11, conditional medians). Of the n_g rows of a private group, B lie more than
-    `within` bins below the quantile of the synthetic rows, and A above it.
+    groups and quantiles of order q; bound 1/n (theory 3.11, conditional medians). Of the n_g rows of a private group, B lie
+    more than `within` bins below the quantile of the synthetic rows, and A more than `within` bins above it.
     """
     n, bins, groups = max(1, int(synthetic.sum())), rows.columns[criterion.column], _groups(criterion, rows)
     values = np.unique(bins[bins != _MISSING]).tolist()
@@ -348,9 +348,9 @@ def conditional_median(
 
 
 def proportions(criterion: DifferenceInProportions, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the largest error of a proportion, max over groups of |a_g - p_g n_g| / m_g. A private group has n_g rows, a_g
-    of them in the bins; the synthetic group has m_g rows, a share p_g of them in the bins. Bound 1 / min m_g (theory 3.12,
-    difference in proportions).
+    """Return the largest error of the share of a group's rows that are in given bins: max over groups of |a_g - p_g n_g| /
+    m_g. A private group has n_g rows, a_g of them in the bins; the synthetic group has m_g rows, a share p_g of them in the
+    bins. Bound 1 / min m_g (theory 3.12, difference in proportions).
     """
     return _shares(criterion, rows, tables, synthetic, [rows.in_bins(criterion.column, criterion.bins)])
 
@@ -462,8 +462,9 @@ def one_step(criterion: RegressionOneStep, rows: RowCounts, tables: np.ndarray, 
 
 
 def logistic(criterion: LogisticRegression, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return how far a private logistic regression is from the synthetic fit, by the size of one step: |sum of v| / m over
-    private rows, for one feature a of two values and a binary target b (theory 3.13, one-step logistic regression).
+    """Return how far a private logistic regression is from the synthetic fit, by the size of one step, for one feature a of
+    two values and a binary target b. The size is |sum of v| / m, where v is the part that one private row adds to the step
+    (theory 3.13, one-step logistic regression).
 
     For each value of a, the fit is the share p of positive rows. The step of the slope is the difference of (y - p) / (p (1 -
     p) rows) between a = 1 and a = 0. It is multiplied by the standard deviation of a, which is the unit of the value. The bound

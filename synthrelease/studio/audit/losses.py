@@ -361,8 +361,8 @@ class _Reports(SystemEntropy):
         return self._entropy.chosen(losses, mechanism)
 
     def reported(self, values: Any, clique: Any, deviation: float) -> Any:
-        """Return a measured table for the library's model, with noise. A table that the library made from a noisy table is
-        returned unchanged.
+        """Add noise to a measured table and return it to the library's model. If the library made the table from another
+        noisy table, it is returned without further noise.
         """
         if self._scale is not None:
             exact, scale, self._scale = np.rint(np.asarray(values)).astype(np.int64), self._scale, None

@@ -406,8 +406,9 @@ def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], large
 
 
 def _price_of(epsilon: float, nothing: float, chances: Sequence[float], rounds: np.ndarray) -> float | None:
-    """Return approximately the epsilon of a search (its price) at which its best distribution of the number of rounds ends
-    with "nothing" with probability `nothing`. None if the price is above 2 epsilon.
+    """Return approximately the smallest epsilon of a whole search (its price) that ends without a table with probability
+    `nothing`. The distribution of the number of rounds is then the best one at this price. Return None if the price is
+    above 2 epsilon, where epsilon is the cost of one round.
     """
     from scipy.optimize import brentq
 

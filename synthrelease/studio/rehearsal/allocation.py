@@ -217,8 +217,8 @@ class Divisible:
         return Fraction(math.floor((self.total - rest) * _FINEST), _FINEST)
 
     def _rho_left(self, allocation: Allocation) -> Fraction:
-        """Return the largest rho for the generation at which the whole release costs at most the total. The release may
-        cost less than the sum of the epsilons of its parts.
+        """Return the largest rho for the generation at which the whole release costs at most the total. It is found by
+        bisection, because the release may cost less than the sum of the epsilons of its parts.
         """
         tested = self._tested(allocation)
         pure = [charge for charge in (*tested.plan.once, *tested.plan.per_round, *tested.plan.after) if charge.pure]
@@ -473,8 +473,9 @@ class SlopesOfParts:
         return cls(slacks=middles.mean(axis=0), spreads=np.sqrt((within**2).sum(axis=0) / free), losses=np.array(losses))
 
     def deviations(self, noise: np.ndarray, test: float, margin: float) -> np.ndarray:
-        """Return how far each of the J aspects (`aspects_of`) is from failing, in standard deviations, if the noise of each
-        part is multiplied by its factor in `noise`. `test` is the epsilon of the joint test.
+        """Predict how far each of the J aspects (a criterion, or a bin of a criterion on ratios) is from failing, in
+        standard deviations, if the noise of each measured part is multiplied by its factor in `noise`. `test` is the
+        epsilon of the joint test.
         """
         present, moved = self.losses.sum(axis=1), self.losses @ noise
         grown = np.divide(moved, present, out=np.ones_like(present), where=present > 0)
@@ -521,7 +522,8 @@ class SlopesOfParts:
 
 @dataclass(frozen=True, kw_only=True)
 class Try:
-    """The result of one try of an allocation: one round of a release on one public population.
+    """The result of one trial of an allocation (a division of the budget): one round of a release, with a public table in
+    the place of the private table.
 
     Attributes
     ----------
@@ -542,8 +544,8 @@ class Try:
     reached: tuple[bool, ...]
 
     def chance(self, scale: float = 1.0) -> float:
-        """Return the probability that the candidate of this try passes the joint test if the noise of the test is
-        multiplied by `scale`.
+        """Return the probability that the synthetic table of this trial passes the joint test if the noise of the test is
+        multiplied by `scale`. Without a synthetic table, the probability is 0.
         """
         if not math.isfinite(self.excess):
             return float(self.excess > 0)
@@ -552,7 +554,8 @@ class Try:
 
 @one_thread
 def run_tries(spec: ReleaseSpec, populations: Populations, seed: int, population: int, numbers: Sequence[int]) -> list[Try]:
-    """Run some rounds of a release on one public population, and return their results. For public data only.
+    """Run some rounds of a release with a public table in the place of the private table, and return one result for each
+    round. For public data only.
 
     The noise depends only on seed, population and number, and the draws of `SeededEntropy` are the same up to their scale. So
     two allocations of one specification differ only in the scale of the same noise, and a few tries show which allocation is
@@ -746,7 +749,9 @@ class Search:
         )
 
     def _climbed(self, first: Allocation) -> list[Allocation]:
-        """Improve an allocation step by step. Return all allocations on the way, beginning with the given one."""
+        """Improve an allocation (a division of the budget) step by step. Return all allocations on the way, beginning with
+        the given one.
+        """
         path, size, earlier = [first], 1.0, list[OppositeTries]()
         if first.too_many:
             return path

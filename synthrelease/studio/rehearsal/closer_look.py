@@ -255,8 +255,8 @@ class UnguardedPair:
 def unguarded_pairs(
     configuration: Configuration, criteria: Sequence[Criterion], original: Counts, candidates: Sequence[Counts]
 ) -> tuple[UnguardedPair, ...]:
-    """Return the pairs of associated columns that no criterion tests and no generator is sure to measure, the strongest
-    first and at most `MOST_TOLD`.
+    """Return pairs of associated columns that no criterion tests and that are in no table which the generator measures
+    whatever the data are. The strongest associations come first, and at most `MOST_TOLD` pairs are returned.
 
     Parameters
     ----------
@@ -663,8 +663,8 @@ def _projected(configuration: Configuration, sample: Counts, random: np.random.G
 
 
 def _exact_figures(trials: Trials, judge: PublicJudge, entropy: SystemEntropy, rng: np.random.Generator) -> tuple[float, ...]:
-    """Return the criterion values of a table that the generator makes without noise. All values are NaN if a library draws
-    the noise of the generator, or if the fit gives no table.
+    """Return the criterion values of a synthetic table that the generator makes without noise. All values are NaN if the
+    fit gives no table, or if the noise cannot be left out because a library of others draws it.
     """
     configuration = judge.configuration
     sample = None if configuration.generator.by_library else _sample(trials, configuration, entropy)

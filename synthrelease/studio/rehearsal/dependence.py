@@ -494,8 +494,8 @@ class _Search:
         return model.sample(self.table.total, SeededEntropy(seed).generator())
 
     def _start(self, tables: Sequence[Columns]) -> list[np.ndarray]:
-        """Return the parameters from which the next fit starts: those of the previous model. A table that replaced smaller
-        tables gets the sum of their parameters.
+        """Return the parameters from which the fit of the next model starts. They are those of the previous model, and 0
+        for a new table. A table that replaces smaller tables starts with the sum of their parameters.
         """
         start = {columns: np.zeros([self.sizes[column] for column in columns]) for columns in tables}
         for columns, parameters in self._parameters.items():
@@ -548,8 +548,8 @@ class _Search:
         return [columns for columns in worst if not self._fits(columns)]
 
     def put_first(self, tables: Iterable[Columns]) -> None:
-        """Choose these tables first, then again the earlier tables, in their order, as long as the model does not become
-        too large.
+        """Start the choice of tables again: first the tables in `first`, then the given tables, then the tables chosen
+        before. Tables with which the model would become too large are left out.
         """
         before, self.chosen, self._inside, self._refused = self.chosen, {}, set(), set()
         self._choose([*self.first, *tables, *before])

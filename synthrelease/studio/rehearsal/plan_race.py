@@ -180,7 +180,8 @@ class Kept:
 
     @property
     def comparable(self) -> float:
-        """Return the preserved share as a number with which plans can be compared even if the share cannot be estimated.
+        """Return a number for comparing plans: the preserved share or, if it cannot be estimated, a substitute that falls
+        as the synthetic rows get farther from the real rows.
 
         The share may be unknown. Then fits count as 1 if they are as near to the other half as independent columns are, and as
         `PROMISED` if their distance is larger by `MOST_EXCESS`.
@@ -680,7 +681,9 @@ class PlanRace:
         return best
 
     def at(self, total: Fraction) -> Raced:
-        """Return the plan for a release with this epsilon, after selecting the tables that are worth measuring with it."""
+        """Return the plan for a release with this epsilon. The plan measures the tables whose measurement is worth its
+        noise at this epsilon.
+        """
         if total not in self._raced:
             own, rows = self._purse(total), self.held_out.drawn_from or self._table.total
             told = telling_tables(

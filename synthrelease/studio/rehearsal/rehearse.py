@@ -562,7 +562,7 @@ def _numbered(action: Callable[..., Any], number: int, arguments: tuple[Any, ...
 
 def chunks(attempts: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
     """Divide attempts, given as pairs (configuration, number), into small groups. The attempts of a group have the same
-    number, so they share a private fit.
+    number, so they use the same private fit (a random result that all rounds of a release share).
     """
     groups: dict[int, list[tuple[int, int]]] = {}
     for attempt in attempts:

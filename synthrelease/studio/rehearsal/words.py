@@ -159,8 +159,8 @@ def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
 
 
 def _plan(spec: ReleaseSpec, expected: Outlook | Judgement, lines: str = "") -> PlanTable:
-    """Return the cost of a specification, with the expected results of its search to four digits. `lines` are the lines of
-    TOML of the plan.
+    """Return what a specification costs, and what to expect of its search for a table, such as the probability of finding
+    none, to four digits. `lines` are the lines of TOML with which a steward adopts the plan.
     """
     total = spec.plan.total
     return PlanTable(
