@@ -159,8 +159,8 @@ class Criterion(SpecTable):
         return ()
 
     def per_score(self) -> tuple[Charge, ...]:
-        """Return the privacy charges for scoring one candidate, that is, for one call of `refit` and `score`. They are spent
-        in every round or, with a joint test, once after acceptance.
+        """Return the privacy charges for scoring one candidate (a synthetic table that is not yet accepted). They are spent
+        in every round. If one joint test of all criteria decides each round, they are instead spent once, after acceptance.
         """
         return (self.charge,) if self.answered_by is None else ()
 
@@ -186,8 +186,8 @@ class Criterion(SpecTable):
     # Upper bounds from the shared measurements, which replace a criterion value with separate noise.
 
     def measured_sums(self, facts: PublicFacts) -> Sequence[Sums]:
-        """Return the definitions of the weighted sums of original counts from which `measured_bound` bounds the criterion
-        value. This method reads no counts.
+        """Return the definitions of the weighted sums of original counts, such as the count of each cell, from which
+        `measured_bound` computes a bound on the criterion value. This method reads no counts.
         """
         raise NotImplementedError
 
@@ -206,8 +206,9 @@ class Criterion(SpecTable):
         raise NotImplementedError
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit on the result of `measured_bound` for any table of n rows. The bound cannot be smaller,
-        because the noise leaves the original sums uncertain. The limit is 0 if none is known.
+        """Return a number below which the result of `measured_bound` cannot fall, for any table of n rows. Even a perfect
+        table cannot have a smaller bound, because the noise leaves the original sums uncertain. The number is 0 if no
+        better one is known.
 
         Parameters
         ----------
@@ -233,8 +234,9 @@ class Criterion(SpecTable):
         return self.own_mechanism if self.answered_by is None else ANSWERED
 
     def asked(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
-        """Return the query that the private table must answer to score a candidate. If the criterion is computed from the
-        shared noisy tables instead (`answered_by`), return the score.
+        """Return the query that the private table must answer to score a candidate. A criterion with `answered_by` needs no
+        query, because its value is computed from noisy tables that were measured before. For such a criterion, return the
+        score.
 
         Privacy
         -------
@@ -272,8 +274,8 @@ class Criterion(SpecTable):
         return self.released(query, private.spend(self.charge, figure))
 
     def released(self, query: Query, noisy: NoisyFigure) -> Score:
-        """Compare a noisy criterion value with the threshold, and return the score. Its value is NaN if the candidate fails
-        for every private table (`Query.void`).
+        """Compare a noisy criterion value with the threshold, and return the score. The value of the score is NaN if the
+        candidate fails whatever the private table is (`Query.void`), for example because a group has no rows.
         """
         value = math.nan if query.void else noisy.value
         return self._judged(value, sensitivity=query.sensitivity, noise_sd=noisy.noise_sd)
@@ -295,8 +297,8 @@ class Criterion(SpecTable):
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The public information that a criterion may use, such as the schema, the bins of [groups] and the plausibility rules for
-    the rows of the file.
+    """The public facts that a criterion may use, such as the columns of the release, the groups of bins in [groups], and
+    the rules that say which rows the private file can contain.
 
     Attributes
     ----------
@@ -318,8 +320,8 @@ class Setting:
 
     @property
     def atomic(self) -> Transformation:
-        """The transformation to atomic bins, the finest bins of every column. In these bins, rows keep all exact values that
-        a criterion uses.
+        """The transformation that gives every column its finest bins (atomic bins). Rows in these bins still contain all
+        exact values that a criterion uses.
         """
         return Transformation(schema=self.schema, binnings=tuple(column.atoms for column in self.schema.columns))
 
@@ -329,8 +331,8 @@ class Setting:
         return tuple(criterion for criterion in self.criteria.values() if criterion.answered_by is not None)
 
     def sums(self, transformation: Transformation) -> dict[str, Sequence[Sums]]:
-        """Return, for every criterion that sets `answered_by`, the definitions of the sums of original counts from which it
-        is computed, over the bins of a transformation. The definitions do not depend on a table.
+        """Return the sums of original counts from which the criteria with `answered_by` are computed, by the name of the
+        criterion. The result only defines the sums, as weights for the bins of a transformation, and contains no counts.
         """
         facts = self.facts(transformation)
         return {criterion.name: criterion.measured_sums(facts) for criterion in self.answered}
@@ -353,8 +355,8 @@ class Setting:
         )
 
     def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
-        """Return an (n_cells,) mask of the combinations of these bins that private rows can have. It is False if the rules
-        for the private file exclude every record of the cell.
+        """Return an (n_cells,) mask of the combinations of these bins. The mask is False where the rules for the private
+        file exclude every row.
 
         The product does not include the bins of missing values. So a cell contains only records that have a value in each of
         the columns.
@@ -367,8 +369,8 @@ class Setting:
 
 
 def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
-    """Return the user's groups of bins of a column (from [groups]), each with a mask of the released bins inside it. The
-    result is empty if the column has no groups, or if a bin overlaps two groups.
+    """Return the groups into which [groups] puts the bins of a column, each with a mask of the released bins that it
+    contains. The result is empty if the column has no groups, or if a released bin overlaps two groups.
     """
     if coarser is None or not binning.refines(coarser):
         return ()
@@ -378,8 +380,8 @@ def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Regression:
-    """A regression of a criterion: its public design, such as which records are possible, and, after the fit, the fitted
-    line.
+    """A regression that a criterion uses. It consists of public facts, such as which records are possible, and of the
+    fitted line, which is None before the fit.
 
     `possible` is an (n_cells,) mask. It is False for cells whose records the public raw rules exclude. `redraws` is an
     (n_draws, d) array of slopes with further simulated noise. The program uses these slopes to estimate the standard deviation
@@ -403,8 +405,9 @@ class Regression:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredAnswers:
-    """The noisy tables that all rounds share, and the limits on sums of original counts that follow from them. The limits
-    are computed once for each transformation (choice of bins).
+    """Noisy tables of the private rows, which are measured once and used in all rounds, and the limits on sums of original
+    counts that follow from these tables. The limits are computed once for each transformation (choice of bins for every
+    column).
 
     Attributes
     ----------
@@ -421,8 +424,9 @@ class MeasuredAnswers:
     _known: dict[tuple[str, ...], Mapping[str, Sequence[Limits]]] = field(default_factory=dict)
 
     def limits(self, transformation: Transformation, setting: Setting) -> Mapping[str, Sequence[Limits]]:
-        """Return lower and upper limits on the sums of original counts that criteria with `answered_by` need, over the bins
-        of a transformation, by the name of the criterion.
+        """Return lower and upper limits on sums of original counts, by the name of the criterion that needs these sums.
+        Only criteria with `answered_by`, whose values are computed from noisy tables, need such limits. The sums are over
+        the bins of a transformation.
         """
         from synthrelease.criteria.measured import all_limits
 
@@ -440,16 +444,17 @@ class MeasuredAnswers:
 
 
 def possible_cells(raw: Plausibility) -> Callable[[tuple[str, ...]], np.ndarray]:
-    """Return a function that, for some columns, gives an (n_cells,) mask of the combinations of their bins that private rows
-    can have. It is False if the rules `raw`, which must be written for these bins, exclude every row of the cell.
+    """Return a function that takes the names of some columns and returns an (n_cells,) mask of the combinations of their
+    bins. The mask is False where the public rules `raw` exclude every private row. The rules must be written for these
+    bins.
     """
     return lambda names: ~raw.structural_zeros([raw.layout.index(name) for name in names]).ravel()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """What a criterion needs, in addition to the candidate table, to compute a score: the fitted regressions, and the limits
-    that follow from the shared noisy tables.
+    """What a criterion needs, besides the candidate (a synthetic table), to compute a score: the fitted regressions, and
+    the limits on original counts that follow from noisy tables.
     """
 
     regressions: Mapping[str, Regression] = field(default_factory=dict)

@@ -69,7 +69,7 @@ def noisy_figures(
 def noisy_least_slack(
     counts: Counts, queries: Sequence[tuple[float, Query]], epsilon: Fraction, entropy: SystemEntropy
 ) -> NoisyFigure:
-    """Return, with noise, the smallest slack (distance from failing) over these pairs of a criterion's threshold and query."""
+    """Return, with noise, the smallest slack (distance from failing a criterion) over these thresholds and queries."""
     return laplace_figure(least_slack(counts, queries), sensitivity=1.0, epsilon=epsilon, entropy=entropy)
 
 

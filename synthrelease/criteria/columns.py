@@ -229,8 +229,8 @@ class MarginalCriterion(Criterion):
         return min(self.largest, n_columns)
 
     def named(self, layout: Layout) -> tuple[tuple[int, ...], ...]:
-        """Return the tables that the setting `tables` names, without those that are compared anyway because they have at
-        most `up_to` columns. Each is listed once, as column indices in increasing order.
+        """Return the tables that the setting `tables` names, each once, as column indices in increasing order. Tables of at
+        most `up_to` columns are left out, because all tables of this size are compared anyway.
         """
         width = len(layout.sizes)
         everything = tuple(range(width))
@@ -238,14 +238,14 @@ class MarginalCriterion(Criterion):
         return tuple(dict.fromkeys(columns for columns in sets if len(columns) > self.up_to(width)))
 
     def compared_in(self, layout: Layout) -> dict[str, Any]:
-        """Return which tables are compared, as the arguments `largest` (all tables of at most so many columns) and `named`
-        (further tables) of `data.marginals.differences`.
+        """Return which tables are compared: all tables of at most `largest` columns, and the further tables in `named`. The
+        keys are the names of arguments of `data.marginals.differences`.
         """
         return {"largest": self.up_to(len(layout.sizes)), "named": self.named(layout)}
 
     def named_columns(self, bins: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
-        """Return the tables of `named` by the names of their columns instead of the column indices. `bins` gives the number
-        of bins of every column.
+        """Return the tables that the setting `tables` names, each as the names of its columns. Tables that are compared
+        anyway, because they have few columns, are left out. `bins` gives the number of bins of every column.
         """
         layout = Layout(columns=tuple(bins), sizes=tuple(bins.values()))
         return tuple(tuple(layout.columns[column] for column in columns) for columns in self.named(layout))
@@ -322,7 +322,7 @@ class MarginalCriterionExplained(Explanation[Tables]):
 
 
 def furthest(limits: Limits, released: np.ndarray) -> np.ndarray:
-    """Return, for each cell, the largest possible difference between the released count and the original count, which is
-    known only within limits (n_cells,).
+    """Return, for each cell, the largest possible difference between the released and the original count, as an (n_cells,)
+    array. The original counts are known only within `limits`.
     """
     return np.maximum(limits.high - released, released - limits.low)

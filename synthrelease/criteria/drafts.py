@@ -258,8 +258,9 @@ def absolute_marginal_error(file: FileFacts) -> Drafts:
 
 
 def relative_marginal_error(file: FileFacts) -> Drafts:
-    """Draft a criterion for the ratio of the private and the released count of each bin. With ratios clipped at 1.25, the
-    sensitivity is about 1.6 / (number of rows in the rarest bin).
+    """Draft a criterion for the largest ratio between the private and the released count of a bin. Ratios above 1.25 are
+    clipped, so the sensitivity is about 1.6 / (number of rows in the rarest bin). If this needs too large an epsilon, yield
+    the reason instead of a draft.
     """
     shares = [times / file.n_rows for column in file.columns for times in column.category_rows.values()]
     shares += [column.missing_rows / file.n_rows for column in file.columns if column.missing_rows]
@@ -277,7 +278,8 @@ def relative_marginal_error(file: FileFacts) -> Drafts:
 
 
 def mean_marginal_error(file: FileFacts) -> Drafts:
-    """Draft criteria for the mean error of tables of two columns. The drafts cover all tables, the most associated pairs, and
+    """Draft criteria for the mean error of tables of two columns: one for all pairs of columns, and one for the most
+    associated pairs. If the rows of the file contain members, such as persons of households, also draft two criteria for
     tables of members.
     """
     kind, remark = "mean_marginal_error", "the share of rows in a wrong cell, on average over all tables of two columns"
@@ -351,9 +353,9 @@ def difference_in_proportions(file: FileFacts) -> Drafts:
 
 
 def mean_of_roots(file: FileFacts) -> Drafts:
-    """Draft criteria for up to two means over roots, such as households: how often the members of a root agree in a column,
-    and the mean of a numeric column. The first one uses the column in which the first two members are most strongly
-    associated.
+    """Draft criteria for up to two means over roots, such as households. The first mean says how often the members of a
+    root have the same value in a column. It uses the column in which the first two members are most strongly associated.
+    The second is the mean of a numeric column.
     """
     by_name, kind = {column.name: column for column in file.columns}, "mean_of_roots"
     beside = dict[str, float]()  # the association between the first two members of a root in each column

@@ -75,9 +75,10 @@ class Explanation(Generic[Kind]):
         return None
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return an upper limit on how much larger the criterion value could be for all rows of the file that pass the rules
-        than for the random subset that the release uses, with counts as shares of the rows (theory 13.17, drawn shares). The
-        limit is wrong with probability at most `drawing.risk`. Return None if no limit is known.
+        """Return an upper limit on how much larger the criterion value could be for all rows of the file that pass the
+        rules than for the random subset that the release uses. Both values are computed from counts as shares of the rows
+        (theory 13.17, drawn shares). The limit is wrong with probability at most `drawing.risk`. Return None if no limit is
+        known.
         """
         return None
 
@@ -96,8 +97,8 @@ class Explanation(Generic[Kind]):
         return 1 / n if self.about.counts_rows else None
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated time to compute one score on one core, in seconds. The estimate does not include the time for a
-        few passes over the occupied cells.
+        """Return the estimated time, in seconds, to compute one score on one core. Every score also needs a few passes over
+        the occupied cells, which the estimate does not include.
         """
         return 0.0
 

@@ -95,8 +95,9 @@ class RareRows(Criterion):
         return float(sum(rare for _, rare in self._rare_parts(table)))
 
     def _rare_parts(self, table: Counts) -> Iterator[tuple[tuple[int, ...], int]]:
-        """For every choice of `columns` columns, yield these columns and the number of rare combinations of their bins. Rare
-        combinations occur in the table, but fewer than `minimum_count` times.
+        """Yield sets of columns, each with the number of rare combinations of their bins. A rare combination occurs in the
+        table, but fewer than `minimum_count` times. The sets are all sets of as many columns as the setting `columns` says,
+        or only the set of all columns if it is not set.
         """
         from synthrelease.data.marginals import sub_tables
 

@@ -197,8 +197,8 @@ class Unmatched:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SumError:
-    """Upper limits on weighted sums of the original counts in the table of some columns. Each sum, of weight times count
-    over the cells of the table, is at most the value in `most`.
+    """Upper limits on weighted sums of the original counts in the table of some columns, one limit for each sum. Add weight
+    times count over all cells of this table: the result is at most the value in `most`.
 
     `weights` has one array for each sum. This array has an axis for each column, over the released bins of the column.
     """
@@ -235,8 +235,8 @@ MECHANISM = "K-norm: one noise for several figures"
 
 @dataclass(frozen=True, kw_only=True)
 class OneNoise:
-    """The noise in a criterion value that is released together with other criterion values. All of them share one noise
-    vector.
+    """The noise in a criterion value that is released together with others. One random vector of noise is drawn for all of
+    them, with an entry for each criterion value.
 
     Attributes
     ----------
@@ -253,7 +253,8 @@ class OneNoise:
         return grid.step * cube_sd(self.figures, Fraction(grid.steps) / self.epsilon)
 
     def beyond(self, rows: int, risk: float) -> int:
-        """Return a number of grid steps that the absolute noise exceeds with probability at most `risk` (0 to 1)."""
+        """Return a limit that the absolute noise exceeds with probability at most `risk` (0 to 1). The limit is a number of
+        steps of the grid to which criterion values are rounded."""
         return cube_limit(self.figures, Fraction(shared_steps(rows)) / self.epsilon, risk)
 
     def upper(self, value: float, sensitivity: float, rows: int, risk: float) -> float:
@@ -294,8 +295,9 @@ def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | No
 
 
 def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
-    """Decide which criterion values get their noise from one shared vector, and return the noise of each by the name of its
-    criterion. The result is empty or contains at least two entries; all other values get separate noise.
+    """Decide which criterion values get their noise from one shared vector instead of separate draws. Return the noise of
+    these values by the name of the criterion. The result is empty or contains at least two entries; all other values get
+    separate noise.
 
     The result depends on the epsilons alone, so it is public. The search starts with all criterion values. It removes the
     criterion value with the largest epsilon if separate noise would be smaller for this value, or if more than `MOST_NUMBERS`
@@ -350,8 +352,8 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """What a criterion asks of the private table. The query itself is public; only its functions `figure` and `slack` read
-    private counts.
+    """What a criterion asks of the private table: a function that computes the criterion value, and the sensitivity of this
+    value. The query itself is public; only its functions `figure` and `slack` read private counts.
 
     Attributes
     ----------

@@ -141,8 +141,8 @@ class Faithfulness(Criterion):
         return tuple(index for index, name in enumerate(layout.columns) if name not in self.ignored)
 
     def steps(self, transformation: Transformation) -> tuple[Step, ...]:
-        """For each column that may differ by one bin in similar rows (`within_one_bin`), return which of its bins are
-        similar to the next higher bin.
+        """Return an entry for each column in which similar rows may differ by one bin (`within_one_bin`), such as age. The
+        entry says which bins of the column are similar to the next higher bin.
         """
         from synthrelease.criteria.faithfulness_mechanism import Step
 
@@ -193,8 +193,8 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         )
 
     def known_error(self, limit: float, facts: PublicFacts) -> Unmatched | None:
-        """Return a bound on the number of original rows that are not paired with a similar released row, rounded down to a
-        whole number. Return None with `any_order`.
+        """Return a bound on the number of original rows that cannot be paired with a similar released row, rounded down to
+        a whole number. Return None if the order of members does not matter (`any_order`).
         """
         if self.about.any_order:
             return None  # members of paired roots may be in different slots

@@ -153,8 +153,8 @@ def _shared(left: Counts, right: Counts, word: int, first_bit: int) -> np.ndarra
 
 
 def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the pairs (left cell, right cell) of similar cells, in groups: equal cells, then a group for each step of one bin
-    down, then one for each step up. Each half is sorted by the change of the cell's integer code, lowest first.
+    """Return the pairs (left cell, right cell) of similar cells, in groups: first equal cells, then a group for each column
+    whose bin is one lower in the right cell, then one for each column whose bin is one higher. Both are sorted by code change.
 
     Within a group, every cell of either table occurs at most once.
     """

@@ -106,7 +106,8 @@ class Design(MomentGrid):
         return replace(scaled, sensitivity=2 * max(sizes))
 
     def _chosen(self, axes: Sequence[np.ndarray], indices: np.ndarray) -> list[np.ndarray]:
-        """Return, for each column, the entries of its array in `axes` for the bins of these cells."""
+        """For each column, return the entries of its array in `axes` (one entry for each bin) that belong to these cells.
+        `indices` are the numbers of the cells."""
         digits = np.unravel_index(indices, [len(axis) for axis in self.numbers])
         return [axis[digit] for axis, digit in zip(axes, digits, strict=True)]
 
@@ -128,8 +129,8 @@ class Design(MomentGrid):
         return all_moments(np.column_stack(standard), self._residuals(records), self.counted)
 
     def extreme_cells(self, possible: np.ndarray) -> np.ndarray:
-        """For each combination of bins of the features, return the possible cell in which a record can have the largest
-        residual from the guessed line.
+        """For each combination of bins of the features, choose the bin of the target in which a record can have the largest
+        residual from the guessed line, and return this cell. Cells that the rules exclude are not considered.
 
         Other cells have no larger limits on moments, because these limits grow with the residual.
         """
@@ -186,8 +187,8 @@ class NoisyMoments:
 
     @classmethod
     def of(cls, design: Design, noisy: np.ndarray, epsilon: Fraction) -> NoisyMoments:
-        """Convert the noisy sums of scaled moments, as `records_mechanism.noisy_sums` returns them at this epsilon, to real
-        units.
+        """Convert the noisy sums of scaled moments, which are whole numbers, to real units. `records_mechanism.noisy_sums`
+        returns such sums, with noise for this epsilon.
         """
         return cls(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
 
@@ -204,8 +205,8 @@ class NoisyMoments:
         )
 
     def _corrections(self, sums: np.ndarray, n: int) -> np.ndarray:
-        """Return how the noisy sums of moments correct the guessed regression line: (..., d + 1) corrections in standard
-        units, for (..., k) sums.
+        """Return what must be added to the coefficients of the guessed regression line, so that it agrees with the noisy
+        sums of moments. For (..., k) sums, these are (..., d + 1) numbers in standard units; the intercept comes first.
         """
         d = len(self.design.numbers) - 1
         means = sums[..., 1:] / np.maximum(1.0, sums[..., :1]) if self.design.counted else sums / n

@@ -94,8 +94,8 @@ def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts:
 
 
 def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFacts) -> np.ndarray:
-    """Return how many released rows of a group are in each bin of the criterion's column, as an (n_bins,) array. The group
-    is given as in `public_groupings`.
+    """Return how many released rows of a group are in each bin of the compared column, as an (n_bins,) array. `inside` has
+    an axis for each of `columns`. It is 1 for combinations of their bins that are in the group, and 0 otherwise.
     """
     rows = facts.cells(columns).reshape(inside.shape) * inside
     return rows.reshape(-1, inside.shape[-1]).sum(axis=0)
@@ -104,8 +104,8 @@ def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFac
 def public_groupings(
     by: Iterable[str], overall: bool, column: str, facts: PublicFacts
 ) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
-    """Yield every group of rows that a criterion compares, as a pair (columns, inside): some columns, and which combinations
-    of their bins are in the group. Weighted sums are defined in this form. The function reads no table.
+    """Yield every group of rows that a criterion compares, such as the rows of women, as a pair (columns, inside): some
+    columns, and an array that marks which combinations of their bins are in the group. The function reads no table.
 
     columns : (`column`,) for the group of all rows, and for groups by `column` itself; otherwise the grouping column and
         `column`.
@@ -137,8 +137,9 @@ def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
 
 
 def furthest_mean(limits: Limits, step: float, size: int, target: float, most: float) -> float:
-    """Return the largest possible error |resized mean - target| of the mean of a group, if its number of rows and its sum of
-    values are known only within limits. A resized mean is the sum divided by at least the minimum size.
+    """Return the largest possible error of the mean of a group, if the number of its original rows and the sum of their
+    values are known only within limits. The error is the distance of the resized mean from `target`. A resized mean is the
+    sum divided by the number of rows, or by `size` if this is larger.
 
     Parameters
     ----------
@@ -159,8 +160,8 @@ def furthest_mean(limits: Limits, step: float, size: int, target: float, most: f
 
 
 def furthest_share(limits: Limits, hits: int, rows: int) -> float:
-    """Return the largest possible error of a share in a group, if the original counts are known only within limits. This
-    error is |a - p (a + b)| / rows, where p = hits / rows is the released share.
+    """Return the largest possible error of a share in a group, such as the share of smokers among women, if the original
+    counts are known only within limits. The error is |a - p (a + b)| / rows. Here p = hits / rows is the released share.
 
     Of the original rows of the group, a count for the share and b do not. The result is the maximum over all a and b within
     limits. The expression a - p (a + b) = a (1 - p) - b p is linear in a and b.
@@ -172,8 +173,9 @@ def furthest_share(limits: Limits, hits: int, rows: int) -> float:
 
 
 def most_beyond(limits: Limits, rows: np.ndarray, quantiles: Sequence[Fraction], within: int) -> Iterator[float]:
-    """For every quantile, yield an upper bound on the excess of original rows on one side of the window of bins around the
-    released quantile. Yield NaN for a table without rows.
+    """For every quantile, yield an upper bound on how many original rows too many lie on one side of a window of bins
+    around the released quantile. The original counts are known only within limits. Yield NaN if the group has no released
+    rows.
 
     Parameters
     ----------
@@ -216,8 +218,8 @@ class InGroups(OfMembers):
         return (self.column, *self.by)
 
     def groups_in(self, facts: PublicFacts) -> list[tuple[tuple[str, ...], np.ndarray]]:
-        """Return every group of rows as a pair (columns, inside): some columns, and an array that is 1 for the combinations
-        of their bins that are in the group (see `public_groupings`).
+        """Return every group of rows that the criterion compares, such as the rows of women, as a pair (columns, inside):
+        some columns, and an array that is 1 for the combinations of their bins that are in the group and 0 for all others.
         """
         return list(public_groupings(self.by, self.overall, self.column, facts))
 
@@ -257,8 +259,9 @@ class InGroupsExplained(Explanation[Grouped]):
         return smallest_group(self.about.by, self.about.overall, with_value, facts)
 
     def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
-        """Return a limit on how much the random drawing of rows changes `shares` shares of each group, or the rest of the
-        group beside each share. The limit is wrong with probability at most `drawing.risk`.
+        """Return a limit on how much a share of all rows can change because the release uses a random subset of the rows.
+        The limit holds at once for `shares` shares in each group, and for the rest of the group beside each share. It is
+        wrong with probability at most `drawing.risk`.
         """
         ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})
         return drawing.of_shares(2 * len(self.about.groups_in(facts)) * shares * ways)

@@ -43,7 +43,7 @@ def furthest_mean_of_groups(
 
 
 def largest_excess(counts: Counts, windows: Sequence[Windows], n: int) -> float:
-    """Return the largest excess of private rows beyond a window of bins around a released quantile, divided by n."""
+    """Return the largest excess of private rows on one side of a window around a released quantile, as a share of n."""
     return max(int(window.excess(counts).max()) / (window.q.denominator * n) for window in windows)
 
 
@@ -70,8 +70,8 @@ def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) 
 
 
 def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, ours: np.ndarray) -> np.ndarray:
-    """Compare the number of original rows of a group that a share counts (hits) with the number h/m * rows that the candidate's
-    share h/m implies. Return m times the difference, hits * m - h * rows, elementwise.
+    """For each group, compare the original rows that a share counts (hits) with the number h/m * rows that the candidate's
+    share h/m implies. Return the differences, multiplied by m: hits * m - h * rows.
 
     The results are exact whole numbers: Python integers if the products could exceed 64 bits.
 
@@ -95,8 +95,8 @@ def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) ->
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOfGroups:
-    """Compute, for every group, how many rows have a value of a column, and the sum of (value - centre) over these rows, with a
-    public centre.
+    """Compute two numbers for every group: how many rows have a value of a column, and the sum of (value - centre) over these
+    rows. The centre is public.
 
     Attributes
     ----------
@@ -159,8 +159,8 @@ def sums_of_rows(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the mean of every group, as a difference from the middle of the range, after small groups are padded with 0 (the
-    middle) up to their minimum size.
+    """Return the mean of every group, as a difference from the middle of the range. Groups with fewer rows than `sizes` are
+    first padded with 0 (the middle) up to this size.
 
     Theory 3.3, conditional means.
     """
@@ -169,7 +169,7 @@ def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np
 
 @dataclass(frozen=True, kw_only=True)
 class Windows:
-    """The windows of bins around the candidate's q-quantile, one per group, in which the private quantiles should lie.
+    """For every group, the window of bins around the candidate's q-quantile in which the private q-quantile should lie.
 
     `middle` (n_groups,) is the bin of the candidate's quantile, or -1 for a group without rows. `present` is the number of bins
     with values, and `within` the number of bins by which a window extends to either side.
@@ -192,8 +192,8 @@ class Windows:
         return cached(counts, key, lambda: rows_of_bins(counts, self.column, self.grouping, counts.layout.sizes[self.column]))
 
     def excess(self, counts: Counts) -> np.ndarray:
-        """Return the excess of rows beyond the window in each group, (n_groups,): max(B - q n_g, A - (1 - q) n_g), times the
-        denominator of q. Of the n_g rows of the group, B lie below its window and A above."""
+        """Return each group's excess, max(B - q n_g, A - (1 - q) n_g), times the denominator of q, as an (n_groups,) array. Of
+        the n_g rows of the group with a value, B lie below its window of bins and A above."""
         n_bins, n_groups = counts.layout.sizes[self.column], len(self.grouping)
         counts = self.rows(counts)
         groups, bins = np.divmod(counts.codes, n_bins)
@@ -207,8 +207,8 @@ class Windows:
 
 @dataclass(frozen=True, kw_only=True)
 class SharesOfGroups:
-    """The shares of a candidate's rows, among those with a value of a column, that meet a condition or lie at or below a bin,
-    in every group of a grouping.
+    """Shares of a candidate's rows in every group, such as the share of smokers among women. A share counts the rows that meet
+    a condition, or that lie at or below a bin. Rows without a value of the column are left out.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class SharesOfGroups:
 
     @cached_property
     def released(self) -> tuple[np.ndarray, np.ndarray]:
-        """The candidate's numbers of rows: those of each group, and those that each share counts, as `of` returns them."""
+        """The candidate's numbers of rows: of each group, and of each share, as two arrays (see `of`)."""
         return self.of(self.table)
 
     def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:
@@ -240,8 +240,8 @@ class SharesOfGroups:
         return cumulated[:, -1:], hits
 
     def errors(self, table: Counts) -> np.ndarray:
-        """Return the (n_groups, n_shares) errors |a_g - p_g n_g| / m_g: of the n_g original rows of a group, the share counts
-        a_g, and of its m_g released rows, the part p_g. The errors are quotients of whole numbers below 2^81 (relative error at
+        """Return the errors |a - p n| / m as an (n_groups, n_shares) array. Of the n original rows of a group, a share counts
+        a. Of its m released rows, it counts the part p. The errors are quotients of whole numbers below 2^81 (relative error at
         most 2^-51)."""
         (ours, our_hits), (rows, hits) = self.released, self.of(table)
         excess = excess_of_shares(hits, rows, our_hits, ours)

@@ -167,16 +167,17 @@ class ConditionalMean(InGroups):
         return [*unnumbered(setting, "column", self.column), *wrong] if self.column in setting.schema.names else wrong
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return which sums of original counts bound the criterion value: for every group, its number of rows and the sum of
-        their values, in whole steps of a fine grid.
+        """Return the definitions of the sums of original counts that bound the criterion value. For every group, these are
+        its number of rows and the sum of (value - middle of the range) over its rows, in whole steps of a fine grid.
         """
         numbers = self._in_steps(facts)[0]
         groups = self.groups_in(facts)
         return [Sums(columns=names, weights=np.stack([inside, inside * numbers]).astype(np.int64)) for names, inside in groups]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit on the bound on the error of a mean, which the noise causes: the largest half width of the
-        intervals of the sums of values, divided by n. No group has more than n rows, so the bound is at least this large.
+        """Return a lower limit on the bound on the error of a mean, for any table of n rows. If the noise leaves the sum of
+        the values of a group uncertain by +-h, the bound is at least h / n, because no group has more than n rows. The
+        result is the largest h / n.
         """
         step = (self.range[1] - self.range[0]) / FINEST
         return max(float(width[1]) for width in widths) * step / n
@@ -363,9 +364,10 @@ class ConditionalMedian(InGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return which sums of original counts bound the criterion value: two for every group, quantile q and bin t, each
-        times the denominator of q. The first is the number of rows below t minus q times all rows. The second is the number
-        of rows above t minus (1 - q) times all rows.
+        """Return the definitions of the sums of original counts that bound the criterion value: two for every group,
+        quantile q and bin t. The first is the group's rows below t minus q times all its rows. The second is its rows above
+        t minus (1 - q) times all its rows. Both are multiplied by the denominator of q, so that the weights are whole
+        numbers.
         """
         bins, sums = np.arange(len(facts.by_name[self.column].labels)), list[Sums]()
         edges = np.arange(-1, len(bins) + 1)[:, None]
@@ -419,15 +421,18 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         )
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on how much the random drawing of rows changes the excess of rows beyond a window. The excess below
-        a bin is 1 - q times the share of all rows that lie there, minus q times the share of the other rows of the group;
-        above a bin, q and 1 - q are exchanged. So the excess changes at most as much as one share.
+        """Return a limit on how much the excess of rows beyond a window can change because the release uses a random subset
+        of the rows. The excess changes at most as much as one share of the rows.
+
+        The excess below a bin is 1 - q times the share of all rows that lie there, minus q times the share of the other
+        rows of the group. Above a bin, q and 1 - q are exchanged.
         """
         return self.drawn_shares(drawing, facts, facts.by_name[self.about.column].present)
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Return the bounds on original counts that follow from a limit on the criterion value: for every group and
-        quantile, the excess of rows below or above the window, B - q n_g or A - (1 - q) n_g, is at most n * limit.
+        """Return the limits on original counts that follow if the criterion value is at most `limit`. In every group of n_g
+        original rows and for every quantile q, B - q n_g and A - (1 - q) n_g are at most n * limit. Here B rows of the
+        group lie below the window around the released quantile, and A rows above it.
         """
         errors = []
         for columns, inside in self.about.groups_in(facts):

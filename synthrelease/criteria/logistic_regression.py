@@ -190,9 +190,9 @@ class _Steps(LogisticStep):
         return self.coefficients[1:]
 
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
-        """Return an upper limit on the sensitivity of the criterion value, max_j (max v_j - min v_j) / m, over 0 and the
-        records that the rules for private rows allow. Here v_j is what a record adds to slope j, and m is the number of
-        released rows.
+        """Return an upper limit on the sensitivity of the criterion value. A record z adds v_j(z) / m to slope j, where m
+        is the number of released rows. The limit is the largest (max v_j - min v_j) / m of a slope, over the records that
+        the rules for private rows allow, and over 0 for records that add nothing.
 
         The operations of `records_mechanism.logistic_steps_of_records` are applied to intervals, with a margin for the rounding
         of the exponential.

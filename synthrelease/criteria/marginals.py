@@ -80,9 +80,9 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit on the bound on the error of a cell, which the noise causes: half the width of the widest
-        interval of an original count, as a share of the rows. Every released count is at least this far from one end of the
-        interval.
+        """Return a lower limit on the bound on the error of a cell, for any table of n rows. If the noise leaves an
+        original count uncertain by +-h rows, every released count is at least h rows away from one end of this interval.
+        The result is the largest h, divided by n.
         """
         return max(float(width.max()) for width in widths) / n
 
@@ -102,7 +102,8 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
         )
 
     def known_error(self, limit: float, facts: PublicFacts) -> CellError:
-        """Return the largest possible error of a cell in rows, rounded down to a whole number."""
+        """Return the largest possible error of a cell, in rows, if the criterion value is at most `limit`. It is rounded
+        down to a whole number."""
         bins, rows = {column.name: len(column.labels) for column in facts.columns}, math.floor(facts.n * limit)
         named = tuple(map(frozenset, self.about.named_columns(bins)))
         return CellError(rows=rows, largest=self.about.up_to(len(bins)), tables=named, criterion=self.about.name)
@@ -211,16 +212,17 @@ class RelativeMarginalError(Criterion):
         return self.clip
 
     def passed_by_noise(self, smallest: int) -> float:
-        """Return the probability that a table with the worst criterion value, which is the clip, passes only because of the
-        noise. The smallest bin of the table has `smallest` rows.
+        """Return the probability that a table with the worst possible criterion value passes only because of the noise. The
+        worst value is `clip`, because larger ratios are clipped. The smallest bin of the table has `smallest` rows.
 
         Paper 4.5.2, Proposition 6: p = exp((threshold - clip) / eta) / 2 with eta = sensitivity / epsilon.
         """
         return math.exp((self.threshold - self.clip) / self._scale(smallest)) / 2
 
     def threshold_passed_by_noise(self, probability: float, smallest: int) -> float:
-        """Return the threshold that a table with the worst criterion value, which is the clip, meets through noise alone
-        with this probability (at most 1/2). It is T' = clip + eta ln(2p), where eta is the scale of the noise.
+        """Return the threshold that a table with the worst possible criterion value meets through noise alone with this
+        probability (at most 1/2). The worst value is `clip`, because larger ratios are clipped. The threshold is clip + eta
+        ln(2p), where eta is the scale of the noise and p the probability.
         """
         return self.clip + self._scale(smallest) * math.log(2 * probability)
 
@@ -237,8 +239,10 @@ class RelativeMarginalError(Criterion):
         return [Sums(columns=(column.name,)) for column in facts.columns]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit on the bound on the ratio, which the noise causes: sqrt((r + h)/(r - h)), clipped. One of the
-        k bins of a column has a count plus 1 of at most r = n/k + 1, and h is the half width of the interval of this count.
+        """Return a lower limit on the bound on the ratio of two counts, for any table of n rows: sqrt((r + h) / (r - h)),
+        but at most the clip. Here h is half the width of the interval in which the noise leaves the original count of a
+        bin. One of the k bins of a column has a count plus 1 of at most r = n/k + 1.
+
         The bound is smallest if the released count has equal ratios to both ends of the interval.
         """
         ratios = [(n / len(width) + 1 + width.min()) / max(n / len(width) + 1 - width.min(), 1.0) for width in widths]
@@ -351,8 +355,9 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
         return alone and about.compares_table(pair.columns, pair.n_columns) and pair.distance > about.threshold
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on the distance between the random subset of rows that the release uses and all rows that pass the
-        rules, for any compared table. The limit is wrong with at most the probability `drawing.risk`.
+        """Return a limit on the distance between two tables: that of all rows that pass the rules, and that of the random
+        subset of rows that the release uses. It holds for every compared table, and is wrong with probability at most
+        `drawing.risk`.
         """
         return drawing.of_distances(self.about.compared(facts), {column.name: len(column.labels) for column in facts.columns})
 
@@ -458,8 +463,8 @@ class QuantileMarginalError(TypicalMarginalError):
         return Query(sensitivity=1 / n, figure=partial(quantile_distance, candidate=candidate.counts, **settings))
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return an upper bound on the quantile of the distances. The quantile is the k-th smallest distance of a table, and
-        the k-th smallest bound on the distances is at least as large.
+        """Return an upper bound on the quantile of the distances of the tables. The quantile is the k-th smallest distance.
+        Every distance is at most the bound for its table, so the k-th smallest distance is at most the k-th smallest bound.
         """
         rank = math.ceil(Fraction(str(self.quantile)) * len(limits)) - 1
         return sorted(self.furthest_moved(limits, facts))[rank] / (2 * facts.n)
