@@ -480,8 +480,8 @@ class Associations:
         return Association(columns=names, carried="in part", how=next(reasons_met, "through other columns"), through=separating)
 
     def _of_three(self, names: tuple[str, ...], columns: Columns) -> Association:
-        """Return how well the rows preserve the association of three columns that no table contains together. It is derived
-        from their pairs.
+        """Derive from the three pairs of columns how well the rows preserve the association of three columns that no table
+        contains together.
         """
         pairs = {pair: self._of(pair).carried for pair in combinations(columns, 2)}
         if any(all(carried == "no" for pair, carried in pairs.items() if column in pair) for column in columns):

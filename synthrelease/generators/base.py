@@ -168,8 +168,8 @@ class Generator(SpecTable):
         return ()
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the sets of columns that a model of this family connects. By default, a fit may connect any columns,
-        because it chooses its tables privately.
+        """Return the sets of columns whose association a model of this family may contain. By default, this is the set of
+        all columns, because a fit chooses its tables privately.
         """
         return Ties(chosen=(tuple(range(len(layout.sizes))),))
 

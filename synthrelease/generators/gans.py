@@ -359,8 +359,9 @@ def shares_of(pairs: Pairs, chances: list[np.ndarray]) -> np.ndarray:
 
 
 def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:
-    """Return the gradient for a training step of the critic. After the step, the critic scores rows with more votes than
-    average higher, and other rows lower.
+    """Return the gradient for a training step of the critic, given how many more votes each row got from private teachers
+    than from teachers with generated rows (`surplus`). After the step, the critic scores rows with an above-average surplus
+    higher, and other rows lower.
     """
     passed = critic.forward(rows)
     return Network.gradient(passed, critic.deltas(passed, (surplus.mean() - surplus)[:, None] / len(rows)))

@@ -826,9 +826,9 @@ class _Dual:
         return parameters
 
     def _take_curvature(self, parameters: np.ndarray) -> np.ndarray:
-        """Choose a better scale (`root`) for the parameters of agreements, from the curvature of the function, and return
-        all parameters in scaled form. If the curvature is not numerically positive definite, `root` is None, and these
-        parameters are scaled like the others.
+        """Choose a better scale (`root`) for the parameters of agreements, with which the curvature of the minimised
+        function is similar in all directions, and return all parameters in scaled form. If the curvature matrix is not
+        numerically positive definite, `root` is None, and these parameters are scaled like the others.
         """
         scaled, start = parameters / self.scale, self.start_of_agreements
         if self.agreements:

@@ -442,7 +442,9 @@ def formula_by_cells(tables: Sequence[str], columns: Sequence[str]) -> str:
 
 
 def spelled_out(formula: str, layout: Layout) -> str:
-    """Return the equivalent formula without brackets, in which each table has its weight as a number."""
+    """Return the equivalent formula without brackets. If the formula weights its tables by their numbers of cells ("by
+    cells:"), the result names each table with its weight as a number.
+    """
     if not formula.strip().startswith(BY_CELLS):
         return unfolded(formula)
     weighted = (pair for term in read_terms(formula) for pair in term.weighted(layout))

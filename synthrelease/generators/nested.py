@@ -158,8 +158,8 @@ class NestedGenerator(MarginalsGenerator):
         return tuple(column for column, name in enumerate(layout.columns) if name not in self.chain)
 
     def _structure_of_whole(self, layout: Layout) -> list[Columns]:
-        """Return the column sets that the model of the whole, without areas, connects. Columns are numbered without the
-        columns of areas.
+        """Return the sets of columns that the model without areas connects. The columns are numbered as if the columns of
+        areas did not exist.
         """
         plain = self._apart(layout)
         projected = (tuple(plain.index(column) for column in columns if column in plain) for columns in self.structure(layout))

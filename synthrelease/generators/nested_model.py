@@ -198,8 +198,8 @@ def allotted(
 def agreed(
     tables: Sequence[AreaTable], bins: Sequence[np.ndarray], sizes: Sequence[int], counts: np.ndarray, scale: float
 ) -> list[WantedCounts]:
-    """Return the tables that the smaller areas of a larger area should get. They are the noisy tables, changed to be
-    non-negative, approximately consistent, and equal in total to the rows of the larger area.
+    """Return the target tables of the smaller areas within a larger area. They are the noisy tables, changed so that they
+    are non-negative, approximately consistent with each other, and equal in total to the rows of the larger area.
 
     A table is omitted if another table has all its columns, because the other table then contains its information.
     """
@@ -394,8 +394,8 @@ class NestedModel:
         scale: float,
         generator: np.random.Generator,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Divide the rows of all cells among the areas of one level. For every new cell, return the cell that it comes
-        from, its area and its number of rows.
+        """Divide the rows of every cell among the areas of one level that lie in the cell's larger area. For every new
+        cell, return the old cell from which it comes, its area and its number of rows.
 
         Parameters
         ----------

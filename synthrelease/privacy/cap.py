@@ -108,8 +108,8 @@ class Cap:
         return self.alone if self.pure else self.rho
 
     def deviation(self, cost: Fraction, moved: tuple[float, float] = (math.sqrt(2), 2)) -> float:
-        """Return the approximate standard deviation of the noise in a table, or in other numbers, on which this cost is
-        spent.
+        """Return the approximate standard deviation of the noise in each number that is measured at this cost, such as the
+        count of a cell. The cost covers all numbers of a table together.
 
         Parameters
         ----------

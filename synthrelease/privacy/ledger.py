@@ -363,8 +363,8 @@ class Ledger:
         return statement
 
     def _check_piece(self, statement: Statement, run: ChargedRun) -> None:
-        """Raise BudgetError if a release reads one piece of a split register, but the ledger does not record this split or
-        has no piece with this number.
+        """Raise BudgetError if a release reads one piece of a split register, but the ledger records no split, or another
+        split, or if the split has no piece with this number.
         """
         if run.piece is None and run.split is None:
             return
@@ -409,8 +409,8 @@ class Ledger:
 
 
 def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
-    """Find the ledger entry of the scout that a release follows, and return its number. The scout's notes must equal
-    `promised`, and no release may have followed this scout already.
+    """Find the ledger entry of the scout (a run that measures noisy tables for planning) that a release follows, and return
+    its number. The notes in this entry must equal `promised`, and no release may have followed this scout already.
 
     Raises BudgetError if there is no such entry, because costs add up only for the same neighbours (theory 1.5, domain).
     """

@@ -221,7 +221,8 @@ class Plan:
         sharing: Collection[str] = (),
         cap: Cap | None = None,
     ) -> Plan:
-        """Compose the charges before, in and after the rounds, and state the total at `delta`.
+        """Build the plan of a release from the charges before the rounds, in each round and after the rounds, and state its
+        total at `delta`.
 
         With a partition, the charges of each piece are composed, and the largest total counts. With a cap, the charges of one
         round and of the earlier scout are composed within the cap.
