@@ -653,8 +653,8 @@ def shares_of_bins(tables: PublishedTables, name: str) -> Iterator[Average]:
 
 
 def _bins(tables: PublishedTables, question: Question, parts: Sequence[Counted]) -> tuple[tuple[str, ...], list[np.ndarray]]:
-    """Return the labels of the groups of a question, and the group to which each cell belongs. There is an (n_cells,) array of
-    indices for each position of a member, with -1 for a cell in no group.
+    """Return the labels of the groups that a question compares, and for each cell the index of its group, or -1 for a cell
+    in no group. The indices are (n_cells,) arrays: one for a question about rows, or one for each position of a member.
     """
     if not question.groups:
         labels = tables.release.by_name[question.parts[0].by].labels if question.by else ("",)
@@ -692,8 +692,8 @@ def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: floa
 
 
 def _ranges(tables: PublishedTables, question: Question) -> list[tuple[float, float]]:
-    """Return the smallest and the largest possible value of each share or mean that answers a question, such as 0 and 1 for a
-    share (see `_figures`).
+    """Return the smallest and the largest possible value of each share or mean from which a question is answered, such as 0
+    and 1 for a share (see `_figures`).
     """
     if not question.column:
         return [(0.0, 1.0)]
@@ -704,8 +704,8 @@ def _ranges(tables: PublishedTables, question: Question) -> list[tuple[float, fl
 
 
 def _figures(tables: PublishedTables, part: Counted) -> list[np.ndarray]:
-    """Return, for each share or mean that answers a question, the (n_cells,) number that a row in each cell contributes to it,
-    such as 1 or 0 for a share.
+    """Return, for each share or mean from which a question is answered, an (n_cells,) array of the numbers that are
+    averaged: what each row in a cell contributes, such as 1 or 0 for a share.
 
     For a share, the value is 1 in cells that meet the condition, otherwise 0. A mean uses the representative values of bins.
     If the values in a bin may differ, it also uses the lowest and the highest value of each bin. A median uses an array for

@@ -532,9 +532,8 @@ class _Measure:
         return count_range(facts, group.astype(float)[facts.representative], self.knowledge.more)
 
     def _cells(self, query: Condition, minus: Condition | None) -> tuple[tuple[PublishedColumn, ...], np.ndarray, np.ndarray]:
-        """Return the columns of a query and two (n_combinations,) masks over the combinations of their bins. The first mask is
-        for the combinations that meet the query. The second is for those over which a share or mean is computed, its
-        denominator.
+        """Return the columns of a query and two (n_combinations,) masks over the combinations of their bins. The first mask
+        marks the combinations that meet the query. The second marks those that belong to the denominator of a share or mean.
 
         For members, a column that shows which members exist may be added. The column with the number of members always shows
         which members exist.

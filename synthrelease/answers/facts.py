@@ -300,8 +300,8 @@ class _Builder:
         )
 
     def _merged(self, axis: int, conditions: Sequence[np.ndarray], keep: str | None) -> np.ndarray:
-        """Choose bins of a column to merge, so that the linear program becomes smaller: bins that no condition and no group
-        separates. Return an (n_bins,) array with the same number for bins that are merged.
+        """Choose bins of a column to merge, so that the linear program becomes smaller. Two bins are merged if no condition
+        and no group contains only one of them. Return an (n_bins,) array with the same number for bins that are merged.
         """
         name, n_bins = self.names[axis], self.shape[axis]
         if name == keep:
@@ -349,8 +349,8 @@ class _Builder:
                 self._add_rows(self._cell_of(axes), -1.0, -self._sum(lowest, axes))
 
     def _limits_of(self, axes: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield, for each statement about the table of these columns (`axes`), the lowest and the highest possible count of
-        each cell, before any bins are merged.
+        """Yield the lowest and the highest possible count of each cell in the table of these columns (`axes`), before any
+        bins are merged. There is one pair of arrays for each statement of the release about this table.
 
         An absolute error of at most a gives |R - S| <= floor(n a), because counts are whole. A ratio of at most g gives (S + 1)
         / g <= R + 1 <= (S + 1) g.
@@ -493,8 +493,8 @@ class _Builder:
         self._add_sum(weights, synthetic[reach].sum() + unmatched.rows, synthetic[core].sum() - unmatched.rows)
 
     def _cell_of(self, axes: tuple[int, ...]) -> np.ndarray:
-        """Return, for each cell of the linear program, the index of the cell to which it belongs in the smaller table of these
-        columns (`axes`), as an (n_cells,) array.
+        """Return, for each cell of the linear program, the cell of a smaller table that contains it, as an (n_cells,) array
+        of indices. The smaller table has only some of the columns (`axes`).
         """
         digits = np.unravel_index(np.arange(math.prod(self.sizes)), self.sizes)
         return np.ravel_multi_index([digits[axis] for axis in axes], [self.sizes[axis] for axis in axes])

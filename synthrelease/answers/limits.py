@@ -298,8 +298,8 @@ class MeasuredLimits:
                     yield NumberSum(steps=steps, by=by, inside=inside, low=value - limit, high=value + limit)
 
     def scored_sums(self) -> Iterator[SumError]:
-        """Yield limits on each published sum of scores (numbers that rows get for their bins), as constraints on weighted sums
-        of counts.
+        """Yield limits on published sums of scores, where each row gets a score for its bins, such as 3 for "often". Each
+        limit is a constraint on a weighted sum of counts.
         """
         from synthrelease.generators.measured_noise import entry_limit  # few readers need sums
 
@@ -362,8 +362,8 @@ def _narrowest(limits_of_tables: Sequence[tuple[np.ndarray, np.ndarray]]) -> tup
 
 
 def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
-    """Return the number of sums over a noisy table that get limits: its cells and the cells of all tables with fewer of its
-    columns, the first 2, 3, ... bins of each ordered column, and the sums of numbers by another column.
+    """Count the sums over a noisy table that get limits: its cells, the cells of all tables with fewer of its columns, the
+    first 2, 3, ... bins of each ordered column, and sums of numbers (such as incomes) over bins of another column.
     """
     sizes = table.values.shape
     subsets = [chosen for width in range(1, len(sizes) + 1) for chosen in combinations(sizes, width)]

@@ -199,8 +199,8 @@ def verdict(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
 
 
 def _of_words(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
-    """Find out what a release states about a question in the form of `estimate`. No criterion covers such a question, but
-    shares and means have bounds.
+    """Find out what a release states about the error of a question that is asked in the form of `estimate`. No criterion
+    covers such a question, but the error of a share or mean has bounds.
     """
     read, estimated = parse_question(table.query, release), _estimated(release, table)
     if read.kind in ("share", "mean") and not read.by and not read.weight:
@@ -263,15 +263,17 @@ def _within(release: PublishedRelease, error: MeanError) -> bool:
 
 
 def _is_group(knowledge: Knowledge, column: PublishedColumn, met: np.ndarray) -> bool:
-    """Return whether the bins that meet a condition form exactly one of the column's groups, without the bin of missing
-    values.
+    """Return whether the bins that meet a condition are exactly the bins of one group of the column, such as one age group.
+    The bin of missing values must not be among them.
     """
     missing = column.missing is not None and bool(met[column.missing])
     return not missing and any(np.array_equal(group, met) for group in knowledge.groups(column.name))
 
 
 def _limiting(knowledge: Knowledge) -> list[str]:
-    """Return the names of the criteria from which bounds for the answers to arbitrary queries follow."""
+    """Return the names of the criteria whose values lead to bounds for the answers to arbitrary queries, not only for those
+    that these criteria measure.
+    """
     kinds = (CellError, RatioError, Unmatched)
     return list(dict.fromkeys(error.criterion for kind in kinds for error in knowledge.errors if isinstance(error, kind)))
 

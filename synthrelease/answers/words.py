@@ -414,8 +414,8 @@ def _wrapped(text: str, indent: str) -> str:
 
 
 def _decimals(answer: Estimate) -> int:
-    """Choose the number of decimals to print for an answer: for medians, as many as the limits of the bins have; otherwise,
-    enough for two digits of the smallest standard error.
+    """Choose the number of decimals with which an answer is printed. Medians get as many as the ends of their intervals
+    have. Other answers get enough decimals for two digits of the smallest standard error.
     """
     if answer.kind in QUANTILES:
         ends = [end for term in answer.terms for end in (term.low, term.high, term.population_low, term.population_high)]

@@ -80,8 +80,8 @@ class Linked:
         )
 
     def between(self, names: Sequence[str], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the smallest and the largest number of members that a root (such as a household) in each cell of a table can
-        have. The table has some columns of the wide record.
+        """Return the smallest and the largest number of members (such as persons) that a root (such as a household) can
+        have, for each cell of a table. The columns of the table are columns of the wide record.
 
         Parameters
         ----------

@@ -242,7 +242,7 @@ class Lattice:
         return table
 
     def values(self, columns: Columns) -> np.ndarray:
-        """Return the values of all cells of a marginal. For a sparse marginal, return only the values of the stored cells."""
+        """Return the values of all cells of the marginal on `columns`, or only of its stored cells if it is sparse."""
         return values_of(self._table(columns))
 
     def joint(self, first: Columns, last: int) -> np.ndarray:
@@ -340,8 +340,8 @@ def lattice(table: Counts) -> Lattice:
 
 
 def difference(left: Counts, right: Counts) -> Lattice:
-    """Return an object that computes the marginals of the difference left - right. A marginal includes every cell that occurs
-    in either table, even if the difference is 0 there.
+    """Return an object that computes the marginals of the difference between two tables, left - right. A marginal includes
+    every cell that occurs in either table, even if the difference is 0 there.
     """
     if has_full_array(left.layout):
         return Lattice(left.layout, (left.dense() - right.dense()).reshape(left.layout.sizes))

@@ -58,8 +58,8 @@ class BinnedCounts(Counts):
 
 
 def cached(table: Counts, key: Hashable, make: Callable[[], Result]) -> Result:
-    """Return `make()`. If the table is a `BinnedCounts`, store the result, and return the stored result in later calls with the
-    same key.
+    """Return the result of `make()`. If the table is a `BinnedCounts`, it stores this result, and later calls with the same
+    key return the stored result.
     """
     return table.cached(key, make) if isinstance(table, BinnedCounts) else make()
 

@@ -246,8 +246,8 @@ def _has_mask(rule: Rule, columns: Sequence[Column]) -> bool:
 
 
 def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
-    """Find the combinations of bins that break at least one of these rules. Return them as one mask over the atomic
-    (finest) bins of all columns in the rules.
+    """Mark the combinations of bins that break at least one of these rules. Return them as one mask (a boolean array) over
+    the atomic (finest) bins of all columns in the rules.
     """
     names = set[str]().union(*map(columns_of, rules))
     chosen = [i for i, column in enumerate(columns) if column.name in names]
@@ -304,8 +304,8 @@ def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[
 
 
 def _along(values: np.ndarray, axis: int, n_axes: int) -> np.ndarray:
-    """Reshape an array with one value for each bin of a column, so that it broadcasts along one axis of an array with `n_axes`
-    axes.
+    """Reshape an array that has one value for each bin of a column, so that it can be broadcast along this column's axis in
+    an array with `n_axes` axes.
     """
     return values.reshape([-1 if other == axis else 1 for other in range(n_axes)])
 

@@ -204,8 +204,8 @@ def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple
 
 
 def _members(keys: int, of_rows: np.ndarray, rows: _Rows, reading: _Reading, wide: dict[str, np.ndarray]) -> np.ndarray:
-    """Write the members of every key, and their number, into the wide records. Return an (n_keys,) mask: True for keys with an
-    allowed number of members, where each member with a place in the record has a bin in every column.
+    """Write the members of every key (such as the persons of a household), and their number, into the wide records. Return
+    an (n_keys,) mask: True if the number is allowed and every member with a place in the record has a bin in every column.
     """
     linked, schema = reading.linked, reading.schema
     ordered = np.lexsort([*rows.of_member[::-1], *rows.order[::-1], of_rows])

@@ -232,7 +232,7 @@ WORDS = 3
 
 
 def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], list[np.ndarray]]:
-    """Return a function that computes sort keys. It takes the texts of a column, and returns the sort keys of the rows. The
+    """Return a function that computes sort keys from the texts of a column, so that rows can be sorted by this column. The
     sort key of a row depends only on the text of this row.
 
     Dates are sorted by time, numbers by size, and other texts by their first 16 bytes in UTF-8. Rows that have no value come
