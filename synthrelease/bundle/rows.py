@@ -196,7 +196,8 @@ def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibil
 
 def _drawn(tables: list[NoisyMarginal], outside: Mask, rules: Plausibility, release: PublishedRelease, n: int) -> Counts:
     """Fit a model to these noisy tables, and draw n rows from it that meet the condition and break no rule. Then apply the
-    projection of the release (the last step of making a table, which avoids rare rows).
+    projection of the release, which is the last step of making a table and avoids rare rows or rare combinations of
+    columns.
 
     Raises
     ------

@@ -197,8 +197,9 @@ def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
 
 
 def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> Sequence[str]:
-    """Return warnings that standard errors computed from the released rows are too small, because the projection (the last
-    step of making a table) replaced or repeated rows so that none is rare. The sequence is empty if no warning is needed.
+    """Return warnings that standard errors computed from the released rows are too small. They are too small if the
+    projection (the last step of making a table) replaced or repeated rows, so that no row or no combination of a few
+    columns is rare. The sequence is empty if no warning is needed.
     """
     projection, least = published_projection(document.configuration.get("projection", {})), document.minimum_count
     if least == 1:
@@ -281,7 +282,9 @@ _YEARS = (1500, 2200)  # Range of whole numbers that are written without a comma
 
 
 def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """Describe the value of a criterion in words. If it is stated who agreed to the threshold, these persons are named."""
+    """Describe the value of a criterion in words. If it is stated who agreed to the threshold, such as an office or a
+    meeting, the text says so.
+    """
     kind = criterion.criterion()
     if kind is None:
         return f"The kind of this criterion is {criterion.kind!r}."
@@ -372,8 +375,8 @@ def generator_text(family: str) -> str:
 
 
 def projection_text(settings: Parameters) -> str:
-    """Return the sentences that describe a projection (the last step of making a table, after which no row is too rare).
-    The string is empty for an unknown projection.
+    """Return the sentences that describe a projection, the last step of making a table: after it, no row or no combination
+    of a few columns is too rare. The string is empty for an unknown projection.
     """
     projection = published_projection(settings)
     return "" if projection is None else projection.sentence
