@@ -28,8 +28,8 @@ def largest_share(counts: Counts, candidate: Counts, largest: int, named: Tables
 
 
 def largest_difference(left: Counts, right: Counts, largest: int, named: Sequence[tuple[int, ...]] = ()) -> int:
-    """Return the largest difference between the counts of a cell in two tables, over all sub-tables that
-    `data.marginals.differences` compares.
+    """Return the largest difference between the counts of a cell in two tables. The cells of all sub-tables of at most
+    `largest` columns, and of the sub-tables in `named`, are compared.
     """
     worst = 0
     for _, values in differences(left, right, largest, named):
@@ -73,8 +73,8 @@ def clipped_ratio(counts: Counts, synthetic: np.ndarray, clip: float) -> float:
 
 
 def records_to_spare(counts: Counts, synthetic: np.ndarray, threshold: float) -> float:
-    """Return the smallest distance, in records, of a private count from the limits between which the criterion is met. The
-    distance is negative if a count is outside its limits."""
+    """Return how many records the private counts are away from failing the criterion: the smallest distance of a count from the
+    ends of its allowed interval. The distance is negative if a count is outside its interval."""
     return records_inside(one_way(counts), synthetic, threshold)
 
 
@@ -91,13 +91,13 @@ def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> f
 
 
 def records_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> float:
-    """Return the smallest distance, in records, of any r = original + 1 from the ends of [s / threshold, threshold s], where
-    its ratio to s = synthetic + 1 meets the threshold. The distance is negative if some r is outside its interval."""
+    """Return the smallest distance, in records, of a count r = original + 1 from the ends of [s / threshold, threshold s], the
+    interval in which its ratio to s = synthetic + 1 meets the threshold. It is negative if some r is outside its interval."""
     return float(bins_inside(original, synthetic, threshold).min())
 
 
 def bins_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> np.ndarray:
-    """Return the (k,) distances, in records, of each r = original + 1 from the nearer end of [s / threshold, threshold s],
-    where its ratio to s = synthetic + 1 meets the threshold. A distance is negative if r is outside this interval."""
+    """For each bin, return the distance, in records, of r = original + 1 from the nearer end of [s / threshold, threshold s],
+    in which the ratio of r to s = synthetic + 1 meets the threshold. It is negative if r is outside this interval."""
     r, s = original + 1.0, synthetic + 1.0
     return np.asarray(np.minimum(threshold * s - r, r - s / threshold))

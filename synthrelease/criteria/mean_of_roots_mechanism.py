@@ -46,8 +46,8 @@ class ReleasedRoots:
         return np.asarray(self.sums / np.maximum(self.roots, 1))
 
     def errors(self, roots: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Return the (n_groups,) errors of the means, |sum - mean * roots| / m. The number `roots` and the sum describe the
-        original table. The mean and m, the released number of roots, describe the candidate."""
+        """Return the (n_groups,) errors |sum - mean * roots| / m of the means. The numbers of roots and the sums of each group
+        describe the original table. The mean, and m, the number of released roots, describe the candidate."""
         return np.abs(sums - self.means * roots) / np.maximum(self.roots, 1)
 
 

@@ -38,7 +38,8 @@ Limit = tuple[int, int, int]
 
 def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: float) -> Mapping[int, list[Limit]]:
     """Return limits on the counts of single cells, by cell number. They follow from measured sums in which all cells except
-    one have the same score (weight), because such a sum determines the count of that cell.
+    one have the same score (weight). Such a sum determines the count of this one cell, because the total number of rows is
+    known.
     """
     limits: dict[int, list[Limit]] = {}
     for noisy, steps in _with(columns, measured):
@@ -53,8 +54,8 @@ def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: floa
 
 
 def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMarginals, risk: float) -> list[Limit]:
-    """Return the limits on a weighted sum of original counts that follow from the noisy sums that were measured for the same
-    columns.
+    """Return limits on a weighted sum of original counts, one from each noisy sum of the same columns from which the
+    weighted sum can be computed.
     """
     limits = (limit_of(noisy, steps, weights, measured.n, risk) for noisy, steps in _with(columns, measured))
     return [limit for limit in limits if limit]
@@ -85,8 +86,9 @@ def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, ri
 
 
 def _with(columns: Sequence[str], measured: NoisyMarginals) -> list[tuple[NoisySum, np.ndarray]]:
-    """Return the noisy sums that were measured for exactly these columns, if their scores (the weights of the cells) are
-    exact. With each sum, return its scores in whole steps, as an array with an axis for each column in this order.
+    """Return the noisy sums that were measured for exactly these columns, each with the scores (weights) of the cells. The
+    scores are whole numbers of steps, in an array with an axis for each column. Sums whose scores are not exact or are all
+    equal are left out.
     """
     sums = []
     for noisy in measured.sums:
@@ -135,8 +137,9 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Estimate:
-    """An estimate of a sum from one noisy table: the noisy value, and the independent noise terms in it, as pairs of an
-    absolute weight and the number of terms with this weight.
+    """An estimate of a weighted sum of original counts from one noisy table: the noisy value, and the noise in it. This
+    noise is a weighted sum of independent noise terms, given as pairs of an absolute weight and the number of terms with
+    this weight.
     """
 
     value: int
@@ -154,8 +157,8 @@ class _Estimate:
 def all_limits(
     sums_by_name: Mapping[Name, Sequence[Sums]], measured: NoisyMarginals, possible: Possible, risk: float
 ) -> dict[Name, list[Limits]]:
-    """Return limits on all weighted sums of original counts that criteria need. All limits hold with probability at least 1
-    - risk over the noise.
+    """Return limits on all weighted sums of original counts that criteria need. With probability at least 1 - risk over the
+    noise, all limits hold at the same time.
 
     Parameters
     ----------
@@ -173,8 +176,8 @@ def all_limits(
 
 
 def half_widths(sums: Sums, measured: NoisyMarginals, possible: Possible, risk: float) -> np.ndarray:
-    """Return the (n_sums,) half widths of the intervals in which the sums lie. They are public, because the weights with
-    which tables are combined do not depend on the drawn noise.
+    """For each sum, return half the width of the interval in which the sum lies, as an (n_sums,) array. The half widths are
+    public: they depend on the scale of the noise, but not on the noise that was drawn.
     """
     tables = [_Table(measured, table, possible) for table in measured.tables]
     widths = []
@@ -191,7 +194,7 @@ def covered(columns: Sequence[str], measured: Sequence[Sequence[str]]) -> bool:
 
 
 class _Table:
-    """A measured table, with exact zeros in the cells that the public rules exclude."""
+    """A noisy table that was measured, with exact zeros in the cells that the public rules exclude."""
 
     def __init__(self, measured: NoisyMarginals, table: NoisyMarginal, possible: Possible):
         self.columns = tuple(measured.layout.columns[column] for column in table.columns)
@@ -234,8 +237,8 @@ def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, risk
 
 
 def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callable[[int], Sequence[Limit]]:
-    """Return a function that takes the index of a sum in `sums`, and returns the limits on it that follow from measured sums
-    of scores (noisy weighted sums), as opposed to measured tables.
+    """Return a function that takes the index of a sum in `sums` and returns limits on this sum. Only limits that follow
+    from measured sums of scores (noisy weighted sums) are returned, and none that follow from noisy tables.
     """
     if sums.weights is None:
         cells = limits_of_cells(sums.columns, measured, risk)
@@ -268,8 +271,9 @@ def _estimates(sums: Sums, tables: Sequence[_Table]) -> Iterator[list[_Estimate]
 
 
 def _narrowest(estimates: Sequence[_Estimate], risk: float) -> tuple[int, int, int]:
-    """Return the narrowest limit on a sum that follows from one estimate or from a combination of estimates, as (v, t, m): m
-    times the sum lies between v - t and v + t. The limit is wrong with at most the probability `risk`.
+    """Return the narrowest interval for a sum that follows from one estimate, or from a weighted combination of estimates.
+    It is given as whole numbers (v, t, m): m times the sum lies between v - t and v + t. The interval is wrong with
+    probability at most `risk`.
 
     The choice does not depend on the noisy values.
     """
@@ -322,8 +326,9 @@ def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
 
 
 def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: PublicFacts) -> float:
-    """Return an upper bound on how far the slopes of the original table R are from those of the released table S, in units
-    of the target: the sum over the features of |slope(R) - slope(S)| times the standard deviation of the feature in S.
+    """Return an upper bound on the distance between the slopes of the original table R and those of the released table S.
+    The distance is the sum over the features of |slope(R) - slope(S)| times the standard deviation of the feature in S. Its
+    unit is that of the target.
 
     The bound is infinite if the limits do not determine the slopes of R, and NaN if some feature does not vary in S.
     """
@@ -356,8 +361,8 @@ def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: Pub
 
 
 def _pairs(width: int) -> list[tuple[int, int | None]]:
-    """Return the indices of the columns of a regression, each as a pair with None, and all pairs of columns. A feature is
-    also paired with itself, but the target, which is the last column, is not.
+    """Return the pairs of column indices for the sums of a regression: (i, None) for each column, and (i, j) for each pair
+    of columns. A feature also has the pair (i, i), but the target, which is the last column, does not.
     """
     singles: list[tuple[int, int | None]] = [(first, None) for first in range(width)]
     return [*singles, *((first, second) for first in range(width) for second in range(first, width) if first < width - 1)]
@@ -368,8 +373,8 @@ def _names(columns: Sequence[str], first: int, second: int | None) -> tuple[str,
 
 
 def _exact(names: tuple[str, ...], squared: bool, facts: PublicFacts) -> np.ndarray:
-    """Return what one row adds to a sum of values, squares or products of columns, as an array over the bins of the columns.
-    For the square of a column, the result has one axis.
+    """Return what one row adds to a sum over rows, as an array over the bins of the columns. The sum is of the values of
+    one column, of their squares, or of the products of two columns. For the square of a column, the array has one axis.
     """
     first = _standard(names[0], facts)
     if len(names) == 2:
@@ -399,7 +404,8 @@ _SMALLEST_EIGENVALUE = 1e-2
 def measured_line(
     names: Sequence[str], binnings: Sequence[Binning], measured: NoisyMarginals, common: Transformation
 ) -> LinearModel:
-    """Return the least-squares line of the last column on the other columns. Such a line exists for every input.
+    """Return the least-squares line of the last column on the other columns, computed from noisy tables. The result is a
+    line whatever values the noise gives to these tables.
 
     Means and products are computed from the least noisy table that contains the column or the pair, without bins of missing
     values. For a pair with a measured sum, the correlation is computed from that sum (`_correlation`). A pair without a
@@ -474,8 +480,9 @@ def _correlation(measured: NoisyMarginals, noisy: NoisySum, numbers: Sequence[np
 def _table(
     measured: NoisyMarginals, columns: Sequence[int], maps: Sequence[np.ndarray], numbers: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """Return the noisy counts of some columns, with an axis for each column, from the measured table that contains them with
-    the smallest total variance. If no table contains them, all counts are 1. Bins of missing values are left out.
+    """Return the noisy counts of some columns, with an axis for each column and without bins of missing values. Of the
+    measured tables that contain these columns, the function uses the one with the smallest total variance. If there is
+    none, all counts are 1.
     """
 
     def noise(table: NoisyMarginal) -> float:

@@ -84,8 +84,8 @@ class OfMembers(Criterion):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StackedRows:
-    """The rows of the members of a candidate, such as the persons of synthetic households. The object has the attributes of
-    a `SyntheticTable` that criteria use.
+    """A table of the members of a candidate, such as the persons of synthetic households. The object has those attributes
+    of a `SyntheticTable` that criteria use.
     """
 
     transformation: Transformation
@@ -145,8 +145,9 @@ def _query(
 
 
 def _setting(criterion: OfMembers, setting: Setting) -> Setting:
-    """Return the public facts that a criterion uses for rows of members, computed from the facts for wide records, which
-    contain a root with all its members.
+    """Return the public facts for a criterion that compares members, such as persons. They describe tables whose rows are
+    members. They are computed from `setting`, which describes wide records (a root, such as a household, with all its
+    members).
     """
     transformations = tuple(criterion.rows_on(transformation).transformation for transformation in setting.transformations)
     schema, rows = transformations[0].schema, criterion.rows_of(setting.schema.linked, setting.schema.names)
@@ -211,8 +212,8 @@ def _mistakes(
 
 
 def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting) -> Iterable[Mistake]:
-    """Yield the mistakes in columns that are differences, such as "first.age - age": columns without numbers, and the
-    setting `values` = "own", because a table of bins contains no exact values.
+    """Yield the mistakes in columns that are differences of two columns, such as "first.age - age". Both columns must have
+    representative values, and `values` must not be "own", because a difference is computed from bins.
     """
     for name in rows.names:
         columns = rows.columns(name, rows.seats[0])
@@ -224,8 +225,8 @@ def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting)
 
 
 def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[str, str]]:
-    """Return under which pairs of names two columns of a record with all members can occur in one row of members, such as
-    (age, other.age) for age_1 and age_2. Only pairs of which the criterion reads both names are returned.
+    """Two columns of a record with all members, such as age_1 and age_2, can occur in one row of members under other names,
+    such as (age, other.age). Return these pairs of names, but only pairs of which the criterion reads both names.
     """
     names = {column for name in criterion.read for column in parts_of(name)}
     plain, slot = plain_and_place(first)
@@ -279,8 +280,8 @@ class ExplainedOfMembers(Explanation[OfMembers]):
         return self.plain.least_sensitivity(n, setting)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion would notice that the association of two columns is lost, such as of age_1 and sex_1.
-        The columns are compared in rows of members.
+        """Return whether the criterion would notice that the association of two columns, such as age_1 and sex_1, is lost.
+        The criterion compares rows of members, in which such columns have other names, such as age and sex.
 
         The method assumes that the association is lost for every member, whatever the member's position in the root. Then the
         error of the rows of members, as a share, is at least the error of the roots.

@@ -74,7 +74,8 @@ class Interval:
         return Interval(self.low[..., None], self.high[..., None])
 
     def along(self, axis: int, n_axes: int) -> Interval:
-        """Return (n,) intervals as an array with `n_axes` axes. The intervals vary along the axis with the number `axis`."""
+        """Return (n,) intervals as an array with `n_axes` axes. It has size n along the axis with the number `axis`, and
+        size 1 along all other axes."""
         shape = [-1 if number == axis else 1 for number in range(n_axes)]
         return Interval(self.low.reshape(shape), self.high.reshape(shape))
 
@@ -197,8 +198,8 @@ class Records:
 
 @dataclass(frozen=True, kw_only=True)
 class RegressionColumns:
-    """The columns of a regression, and the values that the rows of the original table and of the released table have in the
-    regression.
+    """The columns of a regression, and the numbers that stand for their values in the rows of the original table and of the
+    released table.
 
     Attributes
     ----------
@@ -252,8 +253,8 @@ class RegressionColumns:
 def public_axes(
     columns: Sequence[PublishedColumn], ranges: Ranges, own: Collection[str]
 ) -> tuple[list[np.ndarray], list[Interval]]:
-    """Return, for published columns, the numbers that stand for their released bins in a regression, and the limits of the
-    values that original rows of each bin can have there.
+    """For published columns, return two things about each released bin: the number that stands for it in a regression, and
+    the limits of the values that original rows of this bin can have there.
     """
     numbers = [clipped(column.name, np.array(column.numbers[: column.present], dtype=float), ranges) for column in columns]
     limits = [
@@ -323,8 +324,8 @@ class Prior(LinearModel):
 
 @dataclass(frozen=True, kw_only=True)
 class MomentGrid:
-    """The public design of the whole numbers (scaled moments) that a record adds to the sums from which a regression is
-    computed. `functional.Design` computes scales and sensitivity.
+    """Describe how a record is turned into whole numbers (scaled moments, such as products of features). The sums of these
+    numbers determine a regression line. The description is public. `functional.Design` computes scales and sensitivity.
 
     Attributes
     ----------
@@ -372,8 +373,8 @@ class LinearStep(NewtonStep):
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticStep(NewtonStep):
-    """A Newton step of a logistic regression that starts from the coefficients of a candidate S. There are d + 1 of them,
-    per standard deviation of a feature, and the intercept comes first.
+    """A Newton step of a logistic regression that starts from the coefficients of a candidate S. `coefficients` contains d
+    + 1 numbers: the intercept, and then the slope of each feature, per standard deviation of the feature.
     """
 
     coefficients: np.ndarray

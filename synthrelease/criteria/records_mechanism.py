@@ -207,8 +207,8 @@ def slack_of_steps(
 def replaced_before(
     records: Records, lacking: int, step: LinearStep, threshold: float, farthest: Sequence[tuple[np.ndarray, float]]
 ) -> int:
-    """Return a lower limit, of at most `MOST_REPLACED`, on the number of records that must be replaced before the table fails
-    the criterion, because its value then exceeds the threshold.
+    """Return a lower limit on how many records must be replaced before the criterion value exceeds the threshold, so that the
+    table fails. The result is never larger than the constant `MOST_REPLACED`.
 
     For each direction, the records with the smallest steps are replaced by records with the largest step that the rules allow.
     The contribution of a record is a function of the record alone. It is rounded up to a whole number of steps of a public
@@ -248,8 +248,8 @@ def replaced_before(
 
 
 def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, most: int) -> int:
-    """Return the smallest k such that replacing the k smallest numbers by `highest` adds more than `left`. If k is at least
-    `most`, the result is any number of at least `most`.
+    """Return how many numbers must be replaced by `highest`, from the smallest on, so that their sum grows by more than `left`.
+    If this is at least `most`, the result may be any number of at least `most`.
 
     Parameters
     ----------

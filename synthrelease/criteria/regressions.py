@@ -253,8 +253,8 @@ class RegressionCoefficients(Criterion):
         )
 
     def design(self, setting: Setting, possible: np.ndarray) -> Design:
-        """Return the public design of the regression, which says how records become moments, for the combinations of
-        features and target that the rules for private rows allow.
+        """Return the public design of the regression: which whole numbers each possible record adds to the sums from which
+        the line is computed. A record is possible if the rules for private rows allow its features and target.
         """
         columns = self.regression_columns(setting, setting.atomic)
         counted = any(binning.missing is not None for binning in columns.wanted)
@@ -457,9 +457,9 @@ class _Step(LinearStep):
         return cls(line=line, units=units, inverse=inverse, allowed=allowed, rows=max(1, released.rows), void=void)
 
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
-        """Return an upper limit on the sensitivity of the criterion value, 2 max || v(z) ||_1 / m, over the records z that
-        the rules for private rows allow. Here v(z) is what a record adds to the slopes, and m is the number of released
-        rows.
+        """Return an upper limit on the sensitivity of the criterion value. A record z adds v(z) / m to the slopes, where m
+        is the number of released rows. Replacing a record changes the value by at most 2 max || v(z) ||_1 / m, over the
+        records z that the rules for private rows allow.
 
         The operations of `records_mechanism.steps_of_records` are applied to intervals. So no record exceeds the bound of its
         cell, even with rounding.
@@ -477,8 +477,9 @@ class _Step(LinearStep):
         return max(widest, (self.allowed[1] - self.allowed[0]) * 2.0**-20) / self.rows
 
     def farthest(self, limits: Sequence[Interval], possible: np.ndarray) -> list[tuple[np.ndarray, float]]:
-        """For each of the 2^d combinations of signs, return an upper limit (at least 0) on how far one record can move the
-        slopes in this direction: the sum over the slopes of sign * v(z), where v(z) is what the record z adds.
+        """Return the 2^d directions, each with an upper limit (at least 0) on how far one record can move the slopes in
+        this direction. A direction gives each slope a sign, 1 or -1. The move is the sum over the slopes of sign * v(z),
+        where v(z) is what the record z adds to the slopes.
 
         The limit holds for all records that the raw rules allow. The operations of `records_mechanism.replaced_before` are
         applied to intervals. The list is empty for more than `_MOST_DIRECTIONS` directions.
@@ -634,8 +635,8 @@ class RegressionPrediction(Criterion):
 def _gaps(
     limits: Sequence[Interval], lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n_cells,) lower and upper limits on how much larger the absolute error of the first line is than that of the
-    second, for any record in each cell.
+    """For each cell and any record in it, return lower and upper limits on the absolute error of the first line minus that
+    of the second, as two (n_cells,) arrays.
 
     The operations of `records_mechanism.absolute_errors` are applied to intervals. The difference of errors is also at most the
     difference of the two predictions, because clipping never increases the distance of two predictions.

@@ -52,22 +52,22 @@ class JointTest:
 
     @property
     def margin(self) -> float:
-        """The smallest noisy slack (distance from failing) with which a candidate passes, in units of the sensitivity. The
-        noise exceeds this margin with probability at most `false_acceptance`.
+        """The smallest noisy slack with which a candidate passes. A slack is the distance from failing a criterion, in
+        units of the sensitivity. The noise alone exceeds this margin with probability at most `false_acceptance`.
         """
         return laplace_tail(sensitivity=1.0, epsilon=self.epsilon, probability=self.false_acceptance)
 
     def passes(self, private: PrivateCounts, pairs: Sequence[tuple[Criterion, Query | Score]]) -> bool:
-        """Return whether a candidate passes the joint test: its smallest slack (distance from failing a criterion), with
-        noise, is at least the margin, and it meets all criteria that are computed from public values.
+        """Return whether a candidate passes the joint test. Its smallest slack (distance from failing a criterion), with
+        noise, must be at least the margin. It must also meet all criteria that are computed from public values.
         """
         return self.noisy_slack(private, pairs) >= self.margin and all(
             answer.passed for _, answer in pairs if isinstance(answer, Score)
         )
 
     def noisy_slack(self, private: PrivateCounts, pairs: Sequence[tuple[Criterion, Query | Score]]) -> float:
-        """Return the smallest slack of all queries, with noise. A slack is the distance of the candidate from failing a
-        criterion.
+        """Return, with noise, the smallest slack of all criteria that need the private table. A slack is the distance of
+        the candidate from failing a criterion.
 
         Parameters
         ----------
@@ -245,8 +245,8 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
 
 
 def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
-    """If the noise in the measured tables alone makes all or most tables fail a criterion that is computed from them, yield
-    the reason. Otherwise yield nothing.
+    """Yield a reason if the noise in the measured tables alone lifts the bound of a criterion above its threshold, or more
+    than halfway to it, for every table. The criterion is one that is computed from these tables. Otherwise yield nothing.
 
     Parameters
     ----------

@@ -101,8 +101,9 @@ class SharesInGroups(InGroups):
         ]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit on the bound on the error of a share, |a (1 - p) - b p| / m_g, which the noise causes. It
-        holds because a group has at most n released rows (m_g <= n).
+        """Return a lower limit on the bound on the error of a share, for any table of n rows. The error depends on two
+        original counts: the rows that the share counts, and the other rows of the group. If the noise leaves both counts
+        uncertain by at least +-h rows, the bound is at least h / n, because no group has more than n released rows.
         """
         return max(float(width.min()) for width in widths) / n
 
@@ -135,9 +136,10 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return 1 / max(1, self.smallest(facts))
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return a limit on how much the random drawing of rows changes the error of a share, or None if a group is empty.
-        The error depends on two shares of all rows: those that are counted, and the other rows of the group. For every p, it
-        changes at most as much as the larger change of the two, divided by the group's part of the release.
+        """Return a limit on how much the error of a share can change because the release uses a random subset of the rows.
+        Return None if a group is empty. The error depends on two shares of all rows: those that are counted, and the other
+        rows of the group. It changes at most as much as the larger change of these two shares, divided by the group's part
+        of the release.
         """
         smallest = self.smallest(facts)
         if not smallest:

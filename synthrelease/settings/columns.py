@@ -338,8 +338,9 @@ class ColumnTable(SpecTable):
 
     @property
     def counts(self) -> Mapping[str, tuple[str, ...]] | None:
-        """Return which indicators this column summarises (other columns, for example for single diagnoses), each with the
-        categories that mean that it applies. Return None for a column of the file. See `settings.wide.IndicatorColumn`."""
+        """Return None, because this column is read from the file. A column that summarises indicators, such as columns for
+        single diagnoses, returns the names of these columns instead, each with the categories that mean that the indicator
+        applies. See `settings.wide.IndicatorColumn`."""
         return None
 
     @field_validator("bounds")

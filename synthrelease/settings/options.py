@@ -86,8 +86,8 @@ class ScoutTable(SpecTable):
 
     @property
     def cap(self) -> Cap:
-        """Return the cap on the cost of the scout and the release together. Raises Unexpected if the scout leaves no budget
-        for the release."""
+        """Return the cap, a limit on the total cost of this release and the scout, an earlier release of noisy tables.
+        Raises Unexpected if the scout leaves no budget for the release."""
         return Cap(epsilon=self.epsilon, delta=self.delta, rho=self.rho, rare=self.rare, tests=self.tests)
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -320,8 +320,8 @@ class SeriesTable(SpecTable):
 
     @property
     def fixed(self) -> frozenset[str]:
-        """Return the names of the settings that are fixed before a release runs, because they belong to a plan over several
-        years. The result is empty if there is no plan."""
+        """Return the names of the settings of [series] that are fixed before a release runs, because they belong to a plan
+        over several years. The result is empty if there is no plan."""
         return frozenset(() if self.years is None else set(type(self).model_fields) - {"earlier", "corrects", "reason"})
 
     def horizon(self, records: int) -> Horizon:

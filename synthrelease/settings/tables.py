@@ -364,8 +364,9 @@ class AttacksTable(SpecTable):
 
     @property
     def given_away_most(self) -> tuple[PersonTable, ...]:
-        """Return the attack results about persons that the card shows. These are the results for the column that the release
-        gives away most (the largest lower end of the interval `difference`), and the results for guesses of whole rows.
+        """Return the attack results about persons that the card shows. One of them is for the column in which the release
+        helps the attacker most (the largest lower end of the interval `difference`). The others are for guesses of whole
+        rows.
         """
         values = sorted((person for person in self.persons if person.guessed), key=lambda person: person.difference[0])
         return (*values[-1:], *(person for person in self.persons if not person.guessed))
@@ -514,8 +515,8 @@ class ReleaseFile(SpecTable):
         return None if self.members is None else self.members.members_with(self.input.missing)
 
     def widened(self) -> Iterator[tuple[str, dict[str, ColumnTable], list[RuleTable]]]:
-        """Yield the name of each optional table that adds columns or rules to a record ([members], [geography] or [marks]).
-        With the name, yield all columns and all rules after this addition."""
+        """Yield the names of the optional tables that add columns or rules to a record ([members], [geography] or [marks]).
+        With each name, yield all columns and all rules after this addition and those before it."""
         columns, rules = self.columns, self.rules
         for name, add in (("members", with_members), ("geography", with_levels), ("marks", with_indicators)):
             if (table := getattr(self, name)) is not None:

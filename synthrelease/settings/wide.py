@@ -135,8 +135,8 @@ def around_counts(text: str) -> tuple[list[str], list[str]]:
 
 
 def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
-    """Return a rule that counts members, such as "count(age < 18) > 3", in a form for whole records. Each count then lists
-    the condition for every slot (the columns of one member in the record).
+    """Rewrite a rule that counts members, such as "count(age < 18) > 3", for whole records. A whole record has columns for
+    each member, such as age_1 and age_2, so each count lists the condition once for every member.
 
     The record contains at most `most` members. With more = "first", a root with this number of members in the record may have
     more members in the file. For such a root, a comparison that holds only for small counts, such as `count(...) < 2`, is
@@ -176,9 +176,9 @@ def of_two(rule: RuleTable) -> bool:
 
 
 def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
-    """Apply a rule about two members, such as persons of a household, to every ordered pair of members, and yield the rules.
-    If the rule names the first member, pairs that start with the first member are skipped. If the conditions are the same in
-    both orders of a pair, one rule is yielded."""
+    """Write out a rule about two members, such as two persons of a household, for every ordered pair of members, and yield
+    the rules. If the rule names the first member, pairs that start with the first member are skipped. If a pair has the
+    same conditions in both orders, only one rule is yielded."""
     distinct: set[frozenset[str]] = set()
     for slot, second in permutations(range(1, table.most + 1), 2):
         if slot == 1 and of_others(rule):
@@ -267,7 +267,8 @@ MARKS_WHY = "The number of indicators is computed from the row."
 
 
 class IndicatorColumn(ColumnTable):
-    """The column that summarises a group of indicators.
+    """A column that summarises a group of indicators, such as diagnoses: its category lists the indicators that apply to a
+    row.
 
     Attributes
     ----------

@@ -115,8 +115,8 @@ def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, wor
 
 
 def is_fixed(name: str, table: Any) -> bool:
-    """Return whether a table that may be changed after the release (one of `WORDS`, such as [series]) here contains only
-    settings that are fixed before the release runs.
+    """Return whether this table contains only settings that are fixed before the release runs. The table is one of those
+    that may otherwise be changed after the release (`WORDS`), such as [series].
     """
     try:
         return name == "series" and bool(table) and set(table) <= SeriesTable.model_validate(table).fixed

@@ -332,8 +332,8 @@ def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping
 
 
 def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of: Mapping[str, int]) -> None:
-    """Raise SpecError if the levels of a codelist do not nest: the codes of one group are in two different groups of the
-    next coarser level. The message names two such codes."""
+    """Raise SpecError if the levels of a codelist do not nest, that is, if two codes of one group are in different groups
+    of the next coarser level. The message names two such codes."""
     by_size: Sequence[str] = sorted(levels, key=lambda level: -len(set(levels[level].values())))
     for finer, coarser in itertools.pairwise(by_size):
         first: dict[str, str] = {}
@@ -358,7 +358,7 @@ def _usable(label: str) -> bool:
 
 
 def _unusable(label: str) -> str:
-    """Return the reason why a text that is not `_usable` cannot be a label."""
+    """Return the reason why a text cannot be a label. The text is one that `_usable` has refused."""
     return "It contains a character that is not printable" if is_label(label) else LABEL
 
 
@@ -625,8 +625,8 @@ def _atoms(inner: list[float], whole: bool, bounds: tuple[float, float], grid: V
 
 
 def _binning(name: str, intervals: Sequence[IntervalBin], atoms: Sequence[float]) -> Binning:
-    """Convert intervals to a binning, which says to which of the intervals each atomic bin belongs. `atoms` contains the
-    lower edges of the atomic bins.
+    """Convert intervals, such as the bins of a column of ages, to a binning. The binning says to which interval each atomic
+    bin (finest bin) belongs. `atoms` contains the lower edges of the atomic bins.
     """
     starts = [interval.lower for interval in intervals[1:]]
     return Binning(

@@ -39,8 +39,8 @@ class Geography:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return each column of larger areas together with the column of the next smaller areas, which determines it,
-        because each smaller area lies in one larger area."""
+        """Return each column of larger areas, such as regions, with the column of the next smaller areas, such as
+        municipalities. The smaller area determines the larger area, because it lies in only one."""
         return tuple((above, (column,)) for above, column in pairwise(self.chain))
 
     def in_words(self, rows: int) -> str:
@@ -111,9 +111,9 @@ def _codes(table: ColumnTable) -> Mapping[str, str]:
 
 
 def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> dict[str, tuple[AreaNoise, ...]]:
-    """Return the noise in the counts of areas on each level, for every generator family that measures a fixed set of tables
-    and uses the privacy definition of the budget. If a hyperparameter has a list of values, the function uses the first
-    value."""
+    """Return the noise in the counts of areas on each level, for each generator family. Families that do not measure a
+    fixed set of tables, or that do not use the privacy definition of the budget, are left out. If a hyperparameter has a
+    list of values, the function uses the first value."""
     from synthrelease.generators.measurements import AreaNoise, area_noise  # here, because few configurations have areas
 
     families = [GENERATORS[str(settings["family"])] for settings in release.generators]

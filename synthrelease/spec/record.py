@@ -143,8 +143,9 @@ _ASKED = re.compile(rf"\s*(?:(?P<operator>==|!=)\s*(?P<one>{_QUOTED})|in\s*\[\s*
 
 
 def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> str:
-    """Replace each comparison with a group of a level in a rule, such as `diagnosis.chapter == "injuries"`, by a comparison
-    with the released categories in this group. A rule without levels is returned unchanged.
+    """Rewrite a rule so that it names only released categories. A comparison with a group of a level of a codelist, such as
+    `diagnosis.chapter == "injuries"`, becomes a comparison with the released categories in this group. A rule without such
+    comparisons is returned unchanged.
 
     Raises
     ------

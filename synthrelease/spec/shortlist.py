@@ -109,7 +109,8 @@ class VerdictTable(SpecTable):
             )
 
     def unnamed(self, admitted: NotPromisedTable) -> tuple[str, ...]:
-        """Return the pairs in `lost` that [not_promised] does not list."""
+        """Return the pairs of columns that lost their association in the rehearsal (`lost`), and that [not_promised] does
+        not list."""
         return tuple(pair for pair in self.lost if frozenset(pair.split(":")) not in admitted.named)
 
 
@@ -144,8 +145,9 @@ class PlanTable(SpecTable):
         return self.judged == judged_digest(spec.tables)
 
     def is_of(self, spec: ReleaseSpec) -> bool:
-        """Return whether these results are about the plan of a specification: it equals the rehearsed one and also has the
-        same cost, generation budget and distribution of the number of rounds."""
+        """Return whether these results are about the plan of a specification. The specification must agree with the
+        rehearsed one in the settings that affect the results (`is_about`). It must also have the same cost, generation
+        budget and distribution of the number of rounds."""
         same = (self.generation, self.rounds) == (spec.generation_budget, rounds_words(spec)) and self.is_about(spec)
         return same and abs(self.epsilon - spec.plan.total.epsilon) < _ROUNDING
 
@@ -328,7 +330,8 @@ def _read(path: str | Path) -> ShortlistFile:
 
 
 def _places(space: ConfigurationSpace) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Return three mappings, which give the index of a transformation, a generator and a projection for its description."""
+    """Return three dicts, for the choices of bins, the generators and the projections. Each gives the index of an item by a
+    text of its settings (`_key`)."""
     generators = [item.model_dump(mode="json", exclude_none=True) for item in space.generators]
     projections = [item.model_dump(mode="json") for item in space.projections]
     choices = [transformation.choice for transformation in space.transformations]

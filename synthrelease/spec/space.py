@@ -81,8 +81,9 @@ def check_answered(
 
 
 def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
-    """Return, for each criterion that is computed from the shared noisy tables, the smallest bound on its value that the
-    noise allows, for tables of n rows.
+    """Return, for each criterion that is computed from the shared noisy tables, the smallest bound on its value that a
+    table of n rows can reach. Even a perfect table has no smaller bound, because of the noise. The keys are the names of
+    the criteria.
 
     The bound is public. It depends only on the risk, the measured tables and the noise of the release, and not on any counts.
     """
@@ -166,8 +167,9 @@ _TIED = (
 def rare_bin_mistakes(
     generator: Generator, space: ConfigurationSpace, schema: Schema, synthetic: Plausibility, *, shared: bool
 ) -> Iterator[Mistake]:
-    """Yield the mistakes in the bins that a generator names, such as its rare bins, with regard to alternatives and rules.
-    Mistakes that can be found from the columns alone are not repeated here.
+    """Yield the mistakes in the bins that a generator names, such as its rare bins. The bins must agree with the
+    alternative sets of bins of each column and with the rules. Mistakes that can be found from the columns alone are not
+    repeated here.
 
     Parameters
     ----------
@@ -202,8 +204,9 @@ def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, proble
 
 
 def can_be_moved_into(bins: Sequence[RareBin], rules: Plausibility) -> bool:
-    """Return whether every rare bin can be reached by changing one value: the rules allow some row with the bin that they
-    also allow with a bin that is not rare, all other values being the same. Each rule is checked separately.
+    """Return whether a row can be moved into every rare bin by changing one value. For each rare bin, the rules must allow
+    some row with this bin that they also allow with a bin that is not rare, all other values being the same. Each rule is
+    checked separately.
 
     Parameters
     ----------
@@ -231,7 +234,8 @@ def _names_bins(generator: Generator) -> TypeGuard[MarginalsGenerator]:
 
 def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> Iterator[Mistake]:
     """Yield a mistake if a generator names bins of a column whose bins are not fixed, because the column has several
-    alternatives. Also yield a mistake if one of its scored sums is wrong for one of the alternatives."""
+    alternatives. Also yield a mistake if a scored sum (a weighted sum that the generator measures) is not valid for one of
+    the alternatives."""
     from synthrelease.generators.scored_sums import ScoreFactor
 
     layout = space.common.layout
