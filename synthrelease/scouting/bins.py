@@ -118,7 +118,8 @@ def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, ro
 
 
 def _periods(counts: Mapping[str, int], deviation: float) -> dict[str, str]:
-    """Return the period (ISO week, month, quarter or year) to which each day belongs, from the first to the last counted day.
+    """Return the period to which each day belongs, if days are merged: an ISO week, a month, a quarter or a year. The
+    result has all days from the first to the last counted day.
 
     The result is empty if each day keeps its own bin. It is also empty if at most half of the strings are days, or if the days
     are more than ten years apart.

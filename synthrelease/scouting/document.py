@@ -173,8 +173,8 @@ class ScoutDocument(Part):
 
     @property
     def quantile(self) -> float:
-        """The limit that the absolute noise of a sum of counts exceeds with a probability of 5%, in standard deviations of
-        this noise.
+        """The limit that the absolute noise of a sum of counts exceeds with a probability of at most 5%, in standard
+        deviations of this noise.
 
         For Laplace noise, the quantile of one count is returned, because the quantile of a sum is smaller.
         """

@@ -48,8 +48,8 @@ def least_rows(size: int, prior: float = PRIOR) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ConditionalTable:
-    """Groups of records as a tree: the whole table is divided by the first predictor, each large enough part by the second
-    predictor, and so on.
+    """Groups of records with similar values, as a tree. The whole table is divided by the first predictor, each group with
+    enough records is divided by the second predictor, and so on.
 
     Attributes
     ----------
@@ -111,8 +111,8 @@ class ConditionalTable:
         return group
 
     def draw(self, groups: np.ndarray, generator: np.random.Generator, prior: float = PRIOR) -> np.ndarray:
-        """Draw (n_rows,) bins, each with the estimated shares of its row's group: the counts of the group plus the prior
-        (the posterior mean).
+        """Draw one bin for each row, as an (n_rows,) array. The probability of a bin is its share in the group of the row,
+        estimated from the counts of the group plus the prior (the posterior mean).
         """
         n_bins = self.counts.shape[1]
         sums = np.cumsum(self.counts.ravel())
@@ -242,8 +242,8 @@ class Baseline(ABC):
 
     @abstractmethod
     def tables(self, file: ComparedFile) -> list[MadeTables]:
-        """Return the tables that the method makes: one `MadeTables` with its copies for each variant of the method. Raises
-        DoesNotFit.
+        """Return the tables that the method makes. Each variant of the method gives one `MadeTables` with several copies of
+        the table. Raises DoesNotFit if the method cannot be used for this file.
         """
 
 

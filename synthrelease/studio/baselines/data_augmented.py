@@ -111,14 +111,15 @@ class DataAugmented:
         return masks_by_column
 
     def copy(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> Counts:
-        """Return one imputed table of the same size. Its model (theta) and its columns X are drawn given the unchanged
-        columns Z and the noisy copy W. A row that still breaks a rule after many tries stays in the table.
+        """Return one imputed table of the same size. The model (theta) is drawn from its posterior. The columns X are then
+        drawn given this model, the unchanged columns Z and the noisy copy W. A row that still breaks a rule after many
+        draws stays in the table.
         """
         return Counts.of(self.table.layout, self.rows(masked, generator))
 
     def rows(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> list[np.ndarray]:
-        """Return the (n_rows,) bins of every column, after new draws of the replaced columns. The rows are in the order of
-        `table.expand()`.
+        """Return the (n_rows,) bins of every column of an imputed table. The replaced columns are drawn anew, and the other
+        columns are unchanged. The rows are in the order of `table.expand()`.
         """
         columns = [rows.astype(np.int64) if column in self.predictors else rows for column, rows in enumerate(self._rows)]
         first, again = self._steps

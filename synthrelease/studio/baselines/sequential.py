@@ -99,7 +99,9 @@ class Sequential(Baseline):
 
 
 def _made(name: str, copies: Sequence[Counts], file: ComparedFile, notes: tuple[str, ...]) -> MadeTables:
-    """Return the copies of a table, with a note if rows are missing because no draw met the rules."""
+    """Return the copies of a table as the result of a method. If too few drawn rows met the rules, so that copies have
+    fewer rows than the file, a note says so.
+    """
     fewest = min(copy.total for copy in copies)
     if fewest < file.table.total:
         share = 1 - fewest / file.table.total

@@ -103,8 +103,8 @@ def _rate(log_odds: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class PermutationSwapping:
-    """Permutation swapping: the columns whose values are exchanged, the swap key on which the records must agree, and the
-    swap rate.
+    """The settings of permutation swapping: the columns whose values are exchanged between records, the swap key (the
+    columns in which these records must agree), and the swap rate.
 
     Attributes
     ----------
@@ -266,8 +266,9 @@ class Swapping(Baseline):
         return [MadeTables(name=name, guarantee=guarantee, epsilon=pairwise, copies=copies, notes=notes)]
 
     def _columns(self, file: ComparedFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the columns to swap, and the swap key. By default, an identifying column is swapped. Its default key is
-        the column with the strongest association of at most 0.5 (Cramer's V), so that the key does not determine it.
+        """Return the columns to swap, and the swap key (the columns in which swapped records agree). By default, one
+        identifying column is swapped, and the key is the column with the strongest association with it. An association
+        above 0.5 (Cramer's V) is excluded, because values that the key determines would not be swapped.
         """
         sizes, names = file.table.layout.sizes, file.names
         variables = tuple(map(names.index, file.swap))

@@ -346,8 +346,8 @@ def _named(file: ConfigurationFile) -> list[Path]:
 
 
 def _contents(present: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, bytes]]:
-    """Compare two states of the files. Return, for each file that differs, its present and its wanted content, the
-    acceptance file first.
+    """Return the files that differ between two states of the configuration and the acceptance file, each with its present
+    and its wanted content. The acceptance file comes first.
 
     If the two states have different acceptance files, no acceptance file is included.
     """
@@ -408,7 +408,7 @@ LAST_LINES = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """A running rehearsal.
+    """A rehearsal (a trial release on public data) that is running now.
 
     Attributes
     ----------
@@ -565,7 +565,9 @@ class Rehearsals:
 
     @property
     def aside(self) -> list[str]:
-        """The messages about ignored results of rehearsals whose files have not changed since."""
+        """The messages about results of rehearsals that are ignored because no page can show them. There is no message if
+        the file of the results has changed since.
+        """
         return [message for (path, time), message in self._aside.items() if _changed(path) == time]
 
     def _document(self, path: Path) -> dict[str, Any] | None:
@@ -748,8 +750,8 @@ def _of_limits(start: Shown, column: Column, alternative: str, table: Path_, for
 
 
 def _of_moved(table: Path_, moved: MovedLimits, numbers: Mapping[str, Any]) -> list[Edit]:
-    """Return the edits that write moved limits into the configuration: the bins of a column, and the values that represent
-    them.
+    """Return the edits of the configuration after limits between bins were moved. The edits write the new bins of a column,
+    and the values that represent these bins.
     """
     edits = [Edit(path=(*table, "alternatives", name), toml=toml(texts)) for name, texts in moved.alternatives.items()]
     if moved.numbers != numbers:
@@ -820,8 +822,8 @@ def without_source(spec: ReleaseSpec, file: ConfigurationFile) -> list[str]:
 
 
 def is_written(file: ConfigurationFile, table: Path_) -> bool:
-    """Return whether the configuration has a table of settings for a column. The number of members and the larger areas have
-    no such table.
+    """Return whether the configuration has a table of settings for a column, such as [columns.age]. The column of the
+    number of members and the columns of larger areas have no such table.
     """
     above = file.tables.get("members", {}) if table[0] == "members" else file.tables
     return table[-1] in above.get("columns", {})

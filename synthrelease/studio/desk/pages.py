@@ -486,8 +486,8 @@ class Entries:
         self.typed, self.saved = typed, dict[str, str]()
 
     def __call__(self, name: str, saved: object) -> str:
-        """Return the content of a field: the unsaved entry if there is one, otherwise the value in the files. Remember the
-        value in the files.
+        """Return the content of a field. This is the steward's entry if it is not saved yet, and otherwise the value in the
+        files, `saved`. Remember the value in the files.
         """
         self.saved[name] = text = one_kind_of_line_ends(str(saved))
         if self.typed.get(name) == text:

@@ -85,8 +85,8 @@ class Strips:
         return next((file for file in files if file is not None and column.source in file.columns), None)
 
     def _numbers_of_members(self, linked: Linked) -> PublicFile | None:
-        """Return a file in which the column of the key is replaced by the number of members of each root, such as a
-        household.
+        """Count how many roots, such as households, have 0, 1, 2, ... members. Return a public file in which these counts
+        take the place of the column of the key.
         """
         file = self.members or self.public
         if self.public is None or file is None or not all(linked.key in table.columns for table in (self.public, file)):

@@ -101,7 +101,9 @@ def are_too_many(texts: Mapping[str, int]) -> bool:
 
 
 def share_of_frequent(texts: Mapping[str, int]) -> float:
-    """Return the share of the rows that have one of the frequent codes."""
+    """Return the share of the rows that have a frequent code. At most 39 codes count as frequent, and each has at least
+    0.25% of the rows.
+    """
     return sum(texts[text] for text in _frequent(texts)) / sum(texts.values())
 
 

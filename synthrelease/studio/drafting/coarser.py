@@ -217,7 +217,9 @@ def wider_bin_of_each(wider: tuple[ColumnDraft, Binning], narrower: tuple[Column
 
 
 def are_inside(wider: tuple[ColumnDraft, Binning], narrower: tuple[ColumnDraft, Binning]) -> bool:
-    """Return whether each bin of a column in one draft lies inside a single, wider bin of the column in another draft."""
+    """Return whether each bin of a column in one draft lies inside a single bin of the same column in another draft with
+    wider bins.
+    """
     if narrower[1].lower:
         return {*wider[1].lower} <= {*narrower[1].lower}
     new, old = (_label_of_each(column) for column, _ in (wider, narrower))

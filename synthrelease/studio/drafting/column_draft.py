@@ -556,8 +556,8 @@ def _ties(
 
 
 def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: bool) -> np.ndarray:
-    """Divide the rows into at most nine groups by their value in one column, so that any two columns can be compared.
-    Return the (n_rows,) groups, with -1 for a row without a value.
+    """Divide the rows into at most nine groups by their value in one column, so that the association of any two columns can
+    be measured by Cramer's V. Return the (n_rows,) groups, with -1 for a row without a value.
 
     Numbers are divided at their quantiles into eight groups. Each frequent string is a group, and all other strings share one
     group.

@@ -474,8 +474,8 @@ def _numeric(answers: Answers, used_names: Collection[str], order: Order) -> Col
 
 
 def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind) -> ColumnDraft | LeftOut:
-    """Add questions to a drafted column: whether it holds numbers or codes, if this is doubtful, and whether its negative
-    codes mean a missing answer.
+    """Add questions to the data steward to a drafted column. If the kind is doubtful, a question asks whether the column
+    holds numbers or codes. Another question asks whether negative codes mean a missing answer.
 
     If the kind is doubtful, the question states the reasons, what would be different with the other kind, and how to choose
     it.
@@ -1073,8 +1073,8 @@ def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
 
 
 def _strays(texts: Mapping[str, int], fits: Callable[[str], object], allowed: int) -> dict[str, int]:
-    """Return the strings that `fits` rejects, with their frequencies. The result is empty if more than `allowed` rows have
-    such strings.
+    """Return the strings that the function `fits` rejects, with their frequencies. If more than `allowed` rows have such
+    strings, the result is empty, because the strings are no typing errors.
     """
     strays, rows = dict[str, int](), 0
     for text, times in texts.items():
@@ -1204,8 +1204,8 @@ def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
 
 
 def _with_shared_texts(answers: Mapping[str, Answers]) -> dict[str, Answers]:
-    """Mark columns of codes that share at least a fifth of their strings with another column, such as a second diagnosis.
-    Return all columns, with this mark as `shared`.
+    """Mark columns of codes that have many strings in common with another column, at least a fifth of their own, as a
+    second diagnosis has with the first. Return all columns, with this mark as `shared`.
 
     The other column must not be a key.
     """
@@ -1248,8 +1248,8 @@ def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[Colum
 
 
 def _occurring(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows, some: int | None = None) -> np.ndarray:
-    """Return a (n_texts of the column, n_texts of the larger column) Boolean matrix that states which strings of two
-    columns occur together in a row.
+    """Return a Boolean matrix that states which strings of two columns occur together in a row. Its shape is (n_texts of
+    `column`, n_texts of `larger`).
 
     Parameters
     ----------

@@ -207,7 +207,9 @@ def grouped_by(draft: CriterionDraft) -> tuple[str, ...]:
 
 
 def _partners(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pair]) -> dict[str, dict[str, Partner]]:
-    """Return, for each column, the strength of its association with every other column by name, the strongest first."""
+    """Return, for each column, a mapping from the names of the other columns to the strength of their association with this
+    column. The strongest association comes first.
+    """
     drafted, marginals = {column.name: column for column in columns}, with_pairs(table)
     index = {name: i for i, name in enumerate(table.layout.columns)}
     missing = {column.name for column in columns if column.keeps_missing}
@@ -337,7 +339,9 @@ def _settled(
 
 
 def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
-    """Return the criterion with a remark that states the unit of its values, such as a share of rows, if there is a unit."""
+    """Add the unit of the criterion values, such as a share of rows, to the remark on a criterion, if there is a unit.
+    Return the criterion.
+    """
     criterion = _criterion_of(draft, spec)
     unit = explain(criterion).figure_unit(spec.setting.facts(spec.space[0].transformation))
     below = "; below 0, the criterion is met with a margin" if criterion.best_figure < 0 else ""

@@ -631,7 +631,9 @@ def files_of(subject: Subject, choices: Choices, acceptance: AcceptanceDraft, ta
 
 
 def loaded(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) -> ReleaseSpec:
-    """Load an unfinished draft as a release would load it. Raises SpecError."""
+    """Load the files of an unfinished draft as a release would load them, and return the specification. Raises SpecError if
+    a release would refuse the draft.
+    """
     with tempfile.TemporaryDirectory() as folder:
         try:
             return load_spec(write_files(Path(folder), subject.name, files_of(subject, choices, acceptance))[0])

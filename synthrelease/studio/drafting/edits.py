@@ -246,8 +246,8 @@ def _edits(path: Path, chosen: Offer) -> Iterable[Edit]:
 
 
 def adopted_before(spec: ReleaseSpec, out: Path) -> bool:
-    """Return whether the proposal of a rehearsal was adopted: the specification equals the proposal in the folder `out`,
-    and not the rehearsed specification.
+    """Return whether the plan that a rehearsal proposed was written into the configuration. Then the specification equals
+    the proposal in the folder `out`, and no longer the rehearsed specification.
     """
     path = out / "shortlist.toml"
     if not path.is_file():
@@ -431,7 +431,9 @@ class _References:
         self.taken.append(description)
 
     def _names(self, condition: str) -> bool:
-        """Return whether a condition names one of the columns outside quotation marks."""
+        """Return whether a condition, such as `age < 18`, names one of the given columns. Texts in quotation marks are
+        ignored.
+        """
         return any(match["name"] in self.gone for match in _WORD.finditer(condition) if match["name"])
 
     def _keys(self, path: Path_) -> None:
@@ -604,7 +606,9 @@ _OF_ONE = ("name", "threshold", "epsilon", "reason")  # Settings that may differ
 
 
 def _edits_of_leaving_out(path: Path_, old: Any, new: Any) -> Iterable[Edit]:
-    """Yield the changes from an old value to a new value, one for each element, so that lists keep their layout."""
+    """Yield the changes that turn an old value in a TOML file into a new value. There is one change for each element, so
+    that lists keep their layout.
+    """
     if new is None:
         yield Edit(path=path)
     elif isinstance(old, dict):
@@ -865,8 +869,8 @@ def _moved(limits: Limits, moved: Mapping[float, float]) -> Limits:
 
 
 def _texts(column: Column, alternative: str, limits: Limits) -> list[str]:
-    """Return the bins between limits as a configuration writes them, such as "2-19". The outer ends are those of the
-    present alternative.
+    """Return the bins between limits in the notation of a configuration, such as "2-19". The lower end of the first bin and
+    the upper end of the last bin stay as they are in this alternative (binning).
     """
     binning, whole = column.alternatives[alternative], column.kind == "integer"
     return bin_texts(limits, whole=whole, ends=_ends(binning, whole))

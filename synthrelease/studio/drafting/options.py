@@ -221,7 +221,9 @@ class AreasDraft:
         return n
 
     def rules(self, suggested: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
-        """Return the rules that are not about areas. Rules about areas would need tables of a column by every area."""
+        """Return the suggested rules without the rules about areas, such as municipalities. For rules about areas, tables
+        of a column by every area would have to be measured.
+        """
         return tuple(rule for rule in suggested if not {*self.chain} & {*rule.columns})
 
     def criteria(self, drafted: Sequence[CriterionDraft]) -> tuple[CriterionDraft, ...]:

@@ -94,7 +94,8 @@ class PublicFile:
     not_wanted: tuple[LeftOut, ...] = ()
 
     def read_with(self, policy: InputTable) -> PublicFile | None:
-        """Return this file as other settings of [input], such as another encoding, would read it, without reading it again.
+        """Return this file with other settings of [input], such as another encoding, if these settings would give the same
+        strings. The file is not read again.
 
         The result is None if the other settings would give other strings: a different delimiter always does, a different
         encoding or decimal mark only for some files.
@@ -750,8 +751,8 @@ def _codelists(
 
 
 def _code_and_text(group: Sequence[str], answers: Mapping[str, Answers]) -> tuple[str, str]:
-    """Choose the column that stays in a group of columns with the same information, and the column that holds its labels.
-    Return their names; the second name is empty if no column has labels.
+    """Choose the column that stays in a group of columns with the same information, such as a code and its label. Also
+    choose the column with the labels. Return both names; the second name is empty if no column has labels.
     """
 
     def length(source: str) -> float:
@@ -775,8 +776,8 @@ MOST_LEFT_OUT = 0.01
 
 
 def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Give missing values a bin of their own in some columns, so that at most 1% of the public rows are excluded. Columns
-    with the most missing values get such a bin first.
+    """Give some columns a bin for missing values. Rows with a missing value in one of the remaining columns are excluded,
+    and these are then at most 1% of the public rows. Columns with the most missing values get such a bin first.
     """
     with_few = [column for column in columns if column.missing_rows and not (column.keeps_missing or column.weight)]
     left_out, with_bin = np.zeros(rows.n_rows, dtype=bool), set[str]()
@@ -841,8 +842,9 @@ class Order:
 
 
 def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]:
-    """Judge by other columns whether the order of a column's values has a meaning. Return the evidence by name, for each
-    column of whole numbers, or of few numbers with fractions.
+    """Judge whether the order of a column's values has a meaning, as it has for numbers but not for codes, by comparison
+    with other columns. Return the evidence by the name of the column, for columns of whole numbers or of few numbers with
+    fractions.
 
     Columns with fewer than three different values are omitted.
     """
@@ -955,7 +957,9 @@ def _compared(
 
 
 def _has_no_order(means: np.ndarray) -> bool:
-    """Return whether means, listed in the order of their values, show no order: they repeat or often change direction."""
+    """Return whether means of a variable show no order when they are listed by the values of a column. This is so if they
+    repeat or often change direction.
+    """
     changes = np.diff(np.round(means, 6))
     changes = changes[changes != 0]
     turns = np.count_nonzero(changes[1:] * changes[:-1] < 0)

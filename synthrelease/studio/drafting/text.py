@@ -152,8 +152,8 @@ def _rendered(template: str, name: str, file: PublicFile, **values: object) -> s
 
 
 def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns: Sequence[ColumnDraft]) -> str:
-    """Return the text of acceptance/NAME.toml. It lists the pairs of columns whose association is lost, so that the card of
-    the release can name them.
+    """Return the text of the acceptance file of a draft, acceptance/NAME.toml. It lists the pairs of columns whose
+    association is lost, so that the card of the release can name these pairs.
     """
     whole = {column.name: column.kind == "integer" for column in columns}
     by = {name for criterion in draft.criteria for name in grouped_by(criterion)}

@@ -208,8 +208,8 @@ def _numbered(names: Path_, times: Mapping[Path_, int]) -> Path_:
 
 
 def _without_table(text: str, path: Path_) -> str:
-    """Return the text without a table and its inner tables: without their lines and the comments directly above their
-    headers.
+    """Return the text of a TOML file without a table, such as [columns.age], and the tables inside it. Comments directly
+    above the headers of these tables are also removed.
     """
     for block in reversed(headed_tables(text)):
         if block.path[: len(path)] != path:
