@@ -282,7 +282,7 @@ class AgreementTerms:
 
     def covariances(self, cliques: Sequence[np.ndarray], draw: Callable[[int], Counts]) -> np.ndarray:
         """Return the (n_parameters, n_parameters) covariance matrix, under the model, of the features of a row that are
-        counted, such as "both columns have the same bin". It is exact if one clique contains all features; otherwise it is
+        counted, such as "both columns have the same bin". It is exact if one clique is used for all features; otherwise it is
         estimated from rows that are drawn from the model.
 
         Parameters

@@ -158,8 +158,8 @@ class Generator(SpecTable):
         return self.fixed_tables(layout)
 
     def stated(self, layout: Layout) -> Sequence[tuple[int, ...]]:
-        """Return the columns of each table and sum that the model uses according to the settings, in increasing order. The
-        result is empty if they are only chosen during the fit.
+        """Return the columns of each table and sum that the settings tell the model to use, in increasing order. By default,
+        the result is empty; for example, a fit may choose its tables itself.
 
         Raises
         ------
