@@ -56,8 +56,8 @@ class DateFormat:
     def __post_init__(self) -> None:
         if are_exchanged(self.text.split(OR)):
             raise Unexpected(
-                f"Two of the formats {self.text!r} differ only in the order of day and month, so a date may be ambiguous. "
-                "State only the order that the file uses"
+                f"Two of the formats {self.text!r} are equal, or differ only in the order of day and month, so a date may be "
+                "ambiguous. State only the order that the file uses"
             )
         for directives in map(_DIRECTIVE.findall, self.text.split(OR)):
             names = ["m" if name == "b" else name for name in directives]
