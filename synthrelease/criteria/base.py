@@ -142,7 +142,7 @@ class Criterion(SpecTable):
 
     @property
     def promised_count(self) -> int:
-        """A lower limit on the number of copies of each distinct row in any table that meets this criterion."""
+        """The number of copies that each row has at least, in any table that meets this criterion."""
         return 1
 
     # The charges.
@@ -172,8 +172,8 @@ class Criterion(SpecTable):
         return False
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression | None:
-        """Do the private work that precedes the rounds, which costs the charges in `once`, and return the regression that
-        later scores use. Return None if the criterion has no regression.
+        """Do the private work that precedes the rounds, such as a private fit, and return the regression that later scores
+        use. Return None if the criterion has no regression. The work costs the charges in `once`.
         """
         return None
 
@@ -192,8 +192,8 @@ class Criterion(SpecTable):
         raise NotImplementedError
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return an upper bound on the exact criterion value of the table, given lower and upper limits on sums of original
-        counts.
+        """Return an upper bound on the exact criterion value of a released table. Of the original counts, only lower and
+        upper limits on some of their sums are known.
 
         Parameters
         ----------

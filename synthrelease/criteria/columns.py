@@ -202,7 +202,8 @@ class MarginalCriterion(Criterion):
 
     @cached_property
     def _named(self) -> tuple[FormulaTerm | None, ...]:
-        """The parsed entries of the setting `tables`. None stands for the table of all columns."""
+        """The tables that the setting `tables` names, such as "age:sex", in parsed form. None stands for the table of all
+        columns."""
         if not self.tables:
             return ()
         from synthrelease.generators.measurements import FormulaTerm

@@ -283,8 +283,8 @@ class OneNoise:
 
 
 def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | None = None) -> float:
-    """Return the standard deviation of the noise in a criterion value, which is separate Laplace noise or, if given,
-    `shared` noise. The rounding of values to a grid is ignored.
+    """Return the standard deviation of the noise in a criterion value. This is separate Laplace noise or, if `shared` is
+    given, noise that several criterion values share. The rounding of values to a grid is ignored.
 
     Examples
     --------

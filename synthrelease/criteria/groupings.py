@@ -49,7 +49,8 @@ class Grouping:
         return len(self.labels)
 
     def on_atoms(self, transformation: Transformation) -> Grouping:
-        """Return the same groups of rows, given by atomic bins (the finest bins) instead of the bins of the transformation."""
+        """Return the same groups of rows, described by the finest bins of the column (atomic bins) instead of the bins of
+        the transformation."""
         return replace(self, into=self.into[transformation.maps[self.column]])
 
     def where(self, group: int) -> str:

@@ -108,7 +108,7 @@ def noisy_moments(
 
 
 def noisy_sums(records: Records, design: MomentGrid, epsilon: Fraction, entropy: SystemEntropy) -> np.ndarray:
-    """Return the (k,) sums of the moments of private records on the integer grid, with noise.
+    """Return the (k,) noisy sums of scaled moments (whole numbers, such as products of features) over private records.
 
     Parameters
     ----------
@@ -141,8 +141,8 @@ def moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
 
 
 def rounded(moments: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Scale real moments to the integer grid, round them to integers, and return them. Raises ValueError in the same cases as
-    `moments`."""
+    """Scale moments, such as products of features, round them to whole numbers, and return these numbers. Raises ValueError in
+    the same cases as `moments`."""
     rounded = np.rint(moments * scales)
     if not (np.abs(rounded) <= MOST).all():
         raise ValueError("expected finite moments of at most the resolution in every possible cell")

@@ -78,8 +78,8 @@ KEYS, TERMS = NamesColumns("keys"), NamesColumns("terms")
 
 
 def naming_columns(model: type[BaseModel]) -> dict[str, str]:
-    """Return the settings of a table of the configuration that name columns. Each has a text that says how the setting
-    changes when a column is removed, the attribute `way` of `NamesColumns`."""
+    """Return the settings of a table of the configuration that contain names of columns. With each setting, return a text
+    that says how the setting changes when a column is removed (the attribute `way` of `NamesColumns`)."""
     named = ((name, mark) for name, field in model.model_fields.items() for mark in field.metadata)
     return {name: mark.way for name, mark in named if isinstance(mark, NamesColumns)}
 

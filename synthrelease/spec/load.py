@@ -237,8 +237,8 @@ class SpecBuilder:
             self.problems.add_unknown(f"{table_path}.{name}", "a column", [name], self.release.columns, file)
 
     def _criteria(self) -> tuple[list[Criterion | None], list[Problem]]:
-        """Parse the criteria, and return them, with None for each criterion that has a mistake. Also return these mistakes,
-        which the program reports after the mistakes in columns."""
+        """Return the parsed criteria, with None in place of each criterion that has a mistake. Also return these mistakes.
+        The program reports them after the mistakes in columns."""
         problems, parsed = Problems(self.configuration), list[Criterion | None]()
         for index, table in enumerate(self.acceptance.criteria):
             model = problems.class_for(f"criteria[{index}]", "kind", table, CRITERIA, self.acceptance_file)

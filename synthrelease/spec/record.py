@@ -343,8 +343,8 @@ def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool
 def read_rules(
     release: ReleaseFile, written: ReleaseFile, problems: Problems, *, linked: bool
 ) -> tuple[Rules, list[RuleTable]]:
-    """Parse the rules, and return each with the kinds of rows (private or released) to which it applies. Also return the
-    tables of the rules, with levels replaced by lists of the released categories of their groups.
+    """Parse the rules. Return each rule with the kinds of rows (private or released) to which it applies. Also return the
+    tables of the rules, in which each group of a level of a codelist is replaced by a list of its released categories.
 
     Parameters
     ----------
@@ -454,8 +454,8 @@ def read_schema(
 
 
 def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) -> dict[str, tuple[str, ...]]:
-    """Return which columns must have the same atomic bins, by the name of each column. These are the columns of all members
-    that belong to the same column, such as age_1 and age_2, if the exact values of one of them are used."""
+    """Return, for each column, the columns that must have the same atomic bins (finest bins). These are the columns of all
+    members that belong to the same column, such as age_1 and age_2, if the exact values of one of them are used."""
     alike = dict[str, tuple[str, ...]]()
     for name in own_values:
         slots = linked.slots_of(name, release.columns)

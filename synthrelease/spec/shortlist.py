@@ -140,8 +140,8 @@ class PlanTable(SpecTable):
     judged: str = ""
 
     def is_about(self, spec: ReleaseSpec) -> bool:
-        """Return whether these results are about a specification. The budget, the selection and texts may differ from the
-        rehearsed specification (see `judged_digest`)."""
+        """Return whether these results come from a rehearsal of the given specification. The budget, the selection and
+        texts may have changed since the rehearsal (see `judged_digest`)."""
         return self.judged == judged_digest(spec.tables)
 
     def is_of(self, spec: ReleaseSpec) -> bool:
