@@ -236,8 +236,8 @@ def _cuts(cells: _Cells, mass: float, tail: float, ends: tuple[bool, bool] = (Tr
 
 
 def _roundest(cells: _Cells, places: Sequence[int]) -> int | None:
-    """Return, among the cells at `places`, the index of the first one with the roundest lower edge, such as 100 rather than
-    110. Return None if there are no places.
+    """Return the index of the cell with the roundest lower edge among the cells at `places`, such as 100 rather than 110.
+    The first of several equally round edges counts. Return None if there are no places.
     """
     return max(places, key=lambda place: _roundness(cells[place][0]), default=None)
 

@@ -99,7 +99,9 @@ class DependencePart(Part):
 
     @property
     def value(self) -> float:
-        """The noisy mean distance from independence, limited to the range from 0 to 1."""
+        """The noisy distance of pairs of columns from independence, on average over all pairs, limited to the range from 0
+        to 1.
+        """
         return min(1.0, max(0.0, self.steps / self.one))
 
 

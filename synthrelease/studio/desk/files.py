@@ -322,7 +322,9 @@ def _prepared(file: ConfigurationFile, content: bytes, edits: Sequence[Edit]) ->
 
 
 def _can_be_overridden(file: ConfigurationFile, name: str, edits: Sequence[Edit]) -> bool:
-    """Return whether all edits of an inherited table can be written into [override], which gives single settings new values."""
+    """Return whether all edits of an inherited table can be written into [override]. This is so if they only give new
+    values to single settings.
+    """
 
     def is_there(path: Path_) -> bool:
         tables: object = file.tables
@@ -550,8 +552,8 @@ class Rehearsals:
         return None
 
     def put_aside(self, spec: ReleaseSpec) -> bool:
-        """Ignore the results that `found` returns now, because no page can show them, until their file changes. Return
-        whether there were any results.
+        """Ignore the results of a rehearsal that `found` returns now, because no page can show them. They are ignored until
+        their file changes. Return whether there were any results.
         """
         rehearsed = self.found(spec)
         if rehearsed is None:

@@ -125,8 +125,8 @@ def _cause(problem: Problem, spec: ReleaseSpec) -> Cause:
 
 
 def _place(problem: Problem, spec: ReleaseSpec) -> list[str]:
-    """Find the screen on which a mistake can be corrected. Return its name, followed by the column or criterion if there is
-    one. Return [""] if no screen can correct the mistake.
+    """Find the screen on which a problem in the settings can be corrected. Return the name of the screen, followed by the
+    column or criterion with the problem, if there is one. Return [""] if no screen can correct the problem.
     """
     first, second, *_ = [*re.findall(r"[^.\[\]]+", problem.path), "", ""]
     names = [criterion.name for criterion in spec.criteria]
@@ -238,7 +238,9 @@ def _line(
 
 
 def _gaps(column: Column, public: PublicBins | None) -> list[str]:
-    """Return sentences on public rows without a value, and on rows beyond the bounds or categories."""
+    """Return sentences on the public rows without a value in a column, and on the public rows whose value is beyond the
+    bounds or in no category.
+    """
     if public is None:
         return []
     rows = public.total + public.gaps + public.others
@@ -696,7 +698,7 @@ def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | N
 
 
 def _parts(charge: Charge, depth: int) -> list[tuple[Charge, int]]:
-    """Return all parts of a charge (a privacy cost) with their depth in the tree. Each part comes before the parts of which
-    it consists.
+    """Return all parts of a charge (a privacy cost), and the parts of which these consist. Each part comes with its depth
+    in this tree, and stands before its own parts.
     """
     return [pair for part in charge.parts for pair in ((part, depth), *_parts(part, depth + 1))]

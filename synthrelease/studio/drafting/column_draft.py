@@ -844,8 +844,8 @@ SOME = 1_000
 
 
 def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftOut]:
-    """Find columns that repeat the information of another column, because each bin of one occurs with a single bin of the
-    other. Return the columns to leave out, by name.
+    """Find columns that repeat the information of another column: each value (bin) of one column occurs with a single value
+    of the other column. Return the columns to leave out, by name.
 
     With both columns, noisy tables would allow contradictory rows, such as a stay of 3 days from Monday to Tuesday. Of two
     columns, the one computed from a date or from the first characters of a code is left out, otherwise the later one. Dummy

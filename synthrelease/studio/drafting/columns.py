@@ -76,7 +76,7 @@ _LAGS = (1, 2, 5, 10)  # Distances at which rounded numbers have similar frequen
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """The decision whether the numbers of a column are a quantity or codes.
+    """The decision whether the numbers in a column are a quantity, such as ages, or codes of categories.
 
     Attributes
     ----------
@@ -629,7 +629,7 @@ def _repeats_fractions(answers: Answers) -> bool:
 
 
 def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Kind:
-    """Decide whether numbers are a quantity or codes.
+    """Decide whether the numbers in a column are a quantity, such as ages, or codes of categories.
 
     The codebook decides first, then labels, leading zeros and fractions, and then the evidence of `number_or_code`.
     """
@@ -711,8 +711,8 @@ def numbers(
 
 
 def _near_codes(answers: Answers, largest: float) -> str:
-    """Return the question whether codes just above the largest number, such as 98 and 99, really mean a missing answer. The
-    result is empty if there are no such codes.
+    """Return a question to the data steward: whether codes just above the largest number of a column, such as 98 and 99,
+    really mean a missing answer. The result is empty if there are no such codes.
     """
     codes = [text for text in answers.missing_values if NUMBER.fullmatch(text) and text not in answers.entry.missing]
     near = sorted(code for code in codes if largest < float(code) < 1.2 * largest)
@@ -882,8 +882,8 @@ def _unclear_dates(answers: Answers) -> list[LeftOut]:
 
 
 def draft_dates(dates: Sequence[DateColumn], used_names: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:
-    """Draft columns of dates, for example as year and month or as an age. Return, for each of them by name, its drafted
-    columns or the reason why it is left out.
+    """Draft columns of dates, for example as year and month or as an age. Return a mapping from the name of each column to
+    its drafted columns, or to the reason for leaving it out.
 
     The time of the record is the column with the fewest missing values, or the earliest of several such columns. This column
     becomes year and month, or year and week. A date of birth becomes an age in years. Every other date becomes its distance
@@ -969,8 +969,8 @@ def _between(column: DateColumn, first: DateColumn, used: Collection[str], *, is
 def held_already(
     dated: Mapping[str, list[ColumnDraft] | LeftOut], answers: Mapping[str, Answers], rows: PublicRows
 ) -> dict[str, LeftOut]:
-    """Find dates that a column of numbers makes redundant, such as the day of discharge beside the length of a stay. Return
-    them, by name, as columns to leave out.
+    """Find dates that can be computed from another date and a column of numbers, such as the day of discharge from the day
+    of admission and the length of the stay. Return these dates, by name, as columns to leave out.
 
     An example is the length of a stay beside the days of admission and discharge. The numbers may have the other sign, and may
     differ by a constant, because some programs count both days. Ages may differ by one more year, because some ages are stated
@@ -1177,8 +1177,8 @@ _BLOCK_NAME = re.compile(r"\d+|(?<=[_.-])[A-Za-z]$")
 
 
 def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
-    """Apply codes for missing answers to whole blocks of questions: if 99 means a missing answer in q1, it does so in q2
-    and q3. Return all columns.
+    """Treat codes for missing answers alike in each block of questions: if 99 means a missing answer in q1, it means the
+    same in q2 and q3. Return all columns.
 
     A block is a battery of questions, such as q1, q2 and q3. Its columns have the same name except for a number, or the same
     labels, and most of their other strings are the same. A code to which the codebook gives another meaning in a column is
@@ -1227,8 +1227,8 @@ _ROWS_OF_EACH = 5
 
 
 def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Find, for columns of many categories, larger categories that contain them, such as sectors for industries. Return all
-    columns, with these larger categories as `within`.
+    """Find columns of many categories that lie within the larger categories of another column, as industries lie within
+    sectors. Return all columns, with these larger categories as `within`.
 
     For example, an industry belongs to a sector. The larger categories are those of another column, whose value follows from
     the category in every row.

@@ -738,7 +738,8 @@ def _of_gaps(
 
 
 def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:
-    """Yield conditions such as `age >= 90` for bins without rows, each with a mask of the bins that meet it.
+    """Yield conditions that no row meets, such as `age >= 90` if no row has such an age. Each condition comes with a mask
+    of the bins that meet it.
 
     For numbers, conditions use only bins below or above all bins that occur.
     """
@@ -757,7 +758,8 @@ def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable
 
 
 def _any_of(column: Column, binning: Binning, wanted_bins: Sequence[int]) -> Iterable[tuple[str, list[int]]]:
-    """Yield conditions such as `age < 18` that only the given bins meet, each with the bins that meet it.
+    """Yield conditions that describe the given bins, such as `age < 18`: no other bin meets them. Each condition comes with
+    the bins that meet it.
 
     Bins of numbers have a condition for each run of neighbours. There is no condition if a category cannot be quoted, or if
     there are more than `MOST_NAMED` categories. There is none for groups of categories either, because rules cannot refer to

@@ -585,14 +585,16 @@ _Binned = tuple[ColumnDraft, Binning]
 
 
 def _both(subject: Subject, spec: ReleaseSpec, narrower: Ground) -> list[tuple[_Binned, _Binned]]:
-    """Pair the drafted bins of every column with the narrower bins of this column."""
+    """Return a pair for each column of a draft: the column with its drafted bins, and the same column with the narrower
+    bins of an earlier draft.
+    """
     narrow = {pair[0].name: pair for pair in zip(narrower.subject.columns, narrower.binnings, strict=True)}
     wide = zip(subject.columns, spec.space[0].transformation.binnings, strict=True)
     return [(pair, narrow[pair[0].name]) for pair in wide]
 
 
 def _wider_bins(subject: Subject, spec: ReleaseSpec, narrower: Ground) -> list[np.ndarray]:
-    """Return, for every column, an array that maps each narrower bin to the drafted bin that contains it."""
+    """Return, for every column, an array with the index of the drafted bin that contains each narrower bin."""
     return [wider_bin_of_each(*both) for both in _both(subject, spec, narrower)]
 
 

@@ -759,8 +759,8 @@ def _ends(binning: Binning, whole: bool) -> Ends:
 
 
 def filled_numbers(column: Column, numbers_of: Mapping[str, float], public: PublicFile, policy: InputTable) -> dict[str, float]:
-    """Return the value that represents each bin of a column in means and regressions: its present value or, if it has none,
-    the mean of its public rows.
+    """Return the numbers that represent the bins of a column in means and regressions, by the label of the bin. A bin
+    without such a number gets the mean of its public rows.
 
     Values of bins that the column no longer has are removed. A bin whose mean is close to its default value has no entry.
     """

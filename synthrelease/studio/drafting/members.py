@@ -216,8 +216,8 @@ def _constant(file: PublicFile, key: str, codes: np.ndarray, names: Sequence[str
 
 
 def _differs(file: PublicFile, name: str, codes: np.ndarray, with_key: np.ndarray) -> bool:
-    """Return whether the values of a column differ between nearly all members of the same root, such as the persons of a
-    household.
+    """Return whether nearly all members of the same root, such as the persons of a household, have different values in a
+    column.
     """
     texts, of_rows = every_row(file, (name,))[name]
     codes = codes[with_key]
@@ -226,8 +226,8 @@ def _differs(file: PublicFile, name: str, codes: np.ndarray, with_key: np.ndarra
 
 
 def _order(file: PublicFile, codes: np.ndarray, times: np.ndarray, names: Sequence[str], keyed: np.ndarray) -> tuple[str, ...]:
-    """Return the first column that numbers the members of each root, such as the persons of a household, from 0 or 1. The
-    result is an empty tuple if no column does.
+    """Return the first column that numbers the members of each root, such as person 1, 2 and 3 of a household, beginning
+    with 0 or 1. The result is an empty tuple if there is no such column.
     """
     codes = codes[keyed]
     for name in names:

@@ -376,8 +376,8 @@ class MarksDraft:
 
 
 def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[tuple[str, str]]) -> MarksDraft | None:
-    """Form groups of rare indicators that occur together, such as rare diseases. Return None if the draft loses no
-    association within a group.
+    """Form groups of rare indicators that occur together, such as rare diseases. Return None if no groups are needed, because
+    the draft loses no association within such a group.
 
     Parameters
     ----------
@@ -623,8 +623,8 @@ def _measured(texts: Sequence[str], codes: np.ndarray, form: str | None) -> np.n
 
 
 def _orders(numbers: np.ndarray, persons: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether record numbers give the order of events: sorted by them, another column, such as a date, mostly
-    increases within a person.
+    """Return whether record numbers give the order of events: if the rows of each person are sorted by record number,
+    another column, such as a date, mostly increases.
 
     Parameters
     ----------

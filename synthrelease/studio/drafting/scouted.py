@@ -230,8 +230,8 @@ def _column(drafted: ScoutedBins, name: str, question: str) -> str:
 
 
 def _repeats(name: str, document: ScoutDocument) -> str:
-    """Return a question if a column may repeat an earlier column, because their counts, sorted by size, agree within the
-    noise.
+    """Return a question whether a column repeats an earlier column, if the noisy counts of both columns, sorted by size,
+    agree within the noise. Otherwise return an empty string.
 
     At least four counts must be far above the noise, so that two short lists of counts rarely agree by chance.
     """

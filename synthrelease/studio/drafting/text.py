@@ -278,7 +278,9 @@ class Subject:
 
     @property
     def of_members(self) -> list[str]:
-        """The names of the columns of members, or an empty list if a record has at most one member."""
+        """The names of the columns of members, such as the persons of a household. The list is empty if a record has at
+        most one member.
+        """
         return [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
 
     def without(self, reasons: Mapping[str, LeftOut]) -> Subject:
