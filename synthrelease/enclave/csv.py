@@ -145,7 +145,7 @@ class Blocks:
         return _without_half_a_letter(block)
 
     def put_back(self, data: bytes) -> None:
-        """Return bytes to the reader. The next read returns them first."""
+        """Put bytes back into the reader. The next read returns them first."""
         self._first = io.BytesIO(data + self._first.read())
 
     def _read(self, size: int) -> bytes:
@@ -416,8 +416,8 @@ class _Lines:
 
 
 def check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
-    """Check that the specified delimiter is right: no other usual delimiter may be the only one that splits the first line into
-    the needed columns.
+    """Check that the specified delimiter is right: if it does not split the first line into the needed columns, no other usual
+    delimiter may do so.
 
     Raises
     ------
