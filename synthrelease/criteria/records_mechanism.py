@@ -299,9 +299,7 @@ def logistic_steps_of_records(records: np.ndarray, step: LogisticStep) -> np.nda
 def difference_of_mean_errors(
     counts: Counts, columns: RegressionColumns, lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float], rows: int
 ) -> float:
-    """Return the absolute difference between the summed absolute errors of two lines over the rows of the table, divided by a
-    public number of rows.
-    """
+    """Return |difference of the summed absolute errors of two lines over the rows|, divided by a public number of rows."""
     records = original_records(counts, columns)
 
     def gaps(some: slice) -> np.ndarray:

@@ -169,9 +169,7 @@ class PackedBins(Sequence[np.ndarray]):
         return part if first == pack[0] else part - part // size * size
 
     def runs(self, columns: Sequence[int]) -> list[tuple[int, int]]:
-        """Divide the columns into runs of neighbouring columns whose bins are stored in the same integer. Return the first
-        and the last column of each run.
-        """
+        """Divide the columns into runs of neighbours whose bins one integer stores. Return the first and last of each run."""
         starts = [
             place
             for place, column in enumerate(columns)
@@ -333,9 +331,7 @@ def as_ones(values: np.ndarray) -> np.ndarray:
 
 
 def negative(values: np.ndarray) -> np.ndarray:
-    """Return the values with the opposite sign. If `values` uses the memory of a single number (see `ones`), so does the
-    result.
-    """
+    """Return the values with the opposite sign, in the memory of a single number if `values` use only this (`ones`)."""
     return np.broadcast_to(-values[:1], values.shape) if values.strides == (0,) else -values
 
 
@@ -347,9 +343,7 @@ def joined(values: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarray:
-    """Sum integer values, one per row, within each cell. `codes` contains the code of each row's cell. Return the exact sums as
-    an (n_cells,) array.
-    """
+    """Sum integer values, one per row, within the cells of the rows, `codes`. Return the exact sums as an (n_cells,) array."""
     return Addends(values).sums(codes, n_cells)
 
 
@@ -627,9 +621,7 @@ class Tally:
 
 
 def has_full_array(layout: Layout) -> bool:
-    """Return whether a table can be stored as a full array: it must have at most `DENSE_LIMIT` cells and at most `MOST_AXES`
-    columns.
-    """
+    """Return whether a full array can hold a table: at most `DENSE_LIMIT` cells and at most `MOST_AXES` columns."""
     return layout.n_cells <= DENSE_LIMIT and len(layout.sizes) <= MOST_AXES
 
 

@@ -105,9 +105,7 @@ class Linked:
         return low, high
 
     def place_of(self, name: str) -> int | None:
-        """Return the position (from 0) of the member to whom a column of the wide record belongs; None for a column of the
-        roots.
-        """
+        """Return the position (from 0) of the member to whom a column of the wide record belongs, or None for the roots."""
         return next((index for index, slot in enumerate(self.slots) if name in slot), None)
 
     def empty(self, names: Sequence[str], sizes: Sequence[int], bins: Sequence[np.ndarray]) -> None:
@@ -203,9 +201,7 @@ def is_count(match: re.Match[str]) -> bool:
 
 
 def slot_name(name: str, place: int) -> str:
-    """Return the name that a members' column has in the wide record for the member at this position (from 1), such as
-    "age_2".
-    """
+    """Return the name of a members' column in the wide record for the member at this position (from 1), such as age_2."""
     return f"{name}_{place}"
 
 

@@ -230,9 +230,7 @@ class Lattice:
         self.pairs: dict[Columns, np.ndarray] = {}
 
     def get(self, columns: Columns) -> np.ndarray:
-        """Return the marginal on `columns` as a full array. The columns must be in increasing order. Raises ValueError if the
-        array would have too many cells.
-        """
+        """Return the marginal on `columns`, in increasing order, as a full array. Raises ValueError if it is too large."""
         if columns in self.pairs:
             return self.pairs[columns]
         check_full_array(self.layout.subset(columns))
@@ -295,9 +293,7 @@ class Lattice:
             self._cells -= gone.cells
 
     def _work(self, n_columns: int) -> int:
-        """Return the number of stored values that must be read to compute a marginal of `n_columns` columns from the whole
-        table.
-        """
+        """Return how many stored numbers are read to sum the whole table to a marginal of `n_columns` columns."""
         return sum(len(part.values) for part in self.parts) * (1 + n_columns) if self.whole is None else self.whole.size
 
     def _of_whole(self, columns: Columns) -> Table:
@@ -322,9 +318,7 @@ class _Kept:
         self.cells = len(table.values) * (1 + len(columns)) if isinstance(table, Sparse) else table.size
 
     def work(self, n_columns: int) -> int:
-        """Return the number of stored values that must be read to compute a marginal of `n_columns` columns from this
-        marginal.
-        """
+        """Return how many stored numbers are read to sum this marginal to one of `n_columns` columns."""
         return len(self.table.values) * (1 + n_columns) if isinstance(self.table, Sparse) else self.cells
 
 

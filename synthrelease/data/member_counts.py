@@ -58,9 +58,7 @@ class BinnedCounts(Counts):
 
 
 def cached(table: Counts, key: Hashable, make: Callable[[], Result]) -> Result:
-    """Return the result of `make()`. If the table is a `BinnedCounts`, it stores this result, and later calls with the same
-    key return the stored result.
-    """
+    """Return the result of `make()`, which a `BinnedCounts` keeps under the key and returns again in later calls."""
     return table.cached(key, make) if isinstance(table, BinnedCounts) else make()
 
 

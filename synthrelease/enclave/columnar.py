@@ -158,9 +158,7 @@ def as_texts(array: Any) -> Texts:
 
 
 def whole_array(array: Any) -> np.ndarray:
-    """Convert an Arrow array of numbers without nulls to NumPy. Arrow's method `to_numpy` is not used, because it would load
-    pandas, which takes half a second.
-    """
+    """Convert an Arrow array of numbers without nulls to NumPy, without `to_numpy`, which loads pandas in half a second."""
     return np.from_dlpack(array)
 
 

@@ -174,9 +174,7 @@ def _others(texts: Texts, text: str, policy: InputTable) -> np.ndarray:
 
 
 def _kind(column: Column) -> np.dtype:
-    """Return the integer type for the bins of a column: int16, or int32 if there are too many bins. A row without a bin has a
-    negative number.
-    """
+    """Return the integer type for a column's bins: int16, or int32 for many bins. A row without a bin is negative."""
     return np.dtype(np.int16 if len(column.atoms) < 2**15 else np.int32)
 
 

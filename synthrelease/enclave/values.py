@@ -248,9 +248,7 @@ def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[
 
 
 def number_form(text: str, decimal: str) -> str | None:
-    """Return the text of a number with a decimal point and without trailing zeros, such as 12 for 12.00. Return None if the
-    text is not a plain number.
-    """
+    """Return a number such as 12.00 without trailing zeros (12), as text. Return None if the text is no plain number."""
     match = _PLAIN.fullmatch(_with_point(text.strip(), decimal))
     if match is None or not (match[2] or match[3]):
         return None

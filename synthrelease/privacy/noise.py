@@ -222,9 +222,7 @@ class SystemEntropy:
         return np.asarray(values, dtype=np.int64) + drawn(len(values), rate, self)
 
     def chosen(self, losses: Losses, mechanism: str) -> int:
-        """Privately choose a candidate with a small loss, and return its index. The draw is exact; the mechanism is
-        "permute_and_flip" or "exponential".
-        """
+        """Privately and exactly draw a candidate of small loss by "permute_and_flip" or "exponential". Return its index."""
         return {"permute_and_flip": permute_and_flip, "exponential": exponential}[mechanism](losses, self)
 
     def pick(self, n_choices: int) -> int:

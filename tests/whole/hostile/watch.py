@@ -102,7 +102,7 @@ def judged(case: Case, code: int, text: str, seconds: float, megabytes: int, fol
         return f"a message of {len(text)} characters: {words[:100]}"
     if "\x1b" in text or "\u202e" in text:
         return f"control characters were printed: {words[:300]!r}"
-    if code and len(words) < 30:
+    if code and len(words) < 20:
         return f"no message: {words!r}"
     if seconds > SECONDS or megabytes > MEGABYTES:
         return f"{megabytes} MB and {seconds:.0f} seconds"
