@@ -71,7 +71,7 @@ def test_a_fault_that_is_not_found_ends_with_5(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--only", "no such thing", "--part", "losses"), "--only no such thing: no case and no enumeration has this text"),
+        (("--only", "no such thing", "--part", "losses"), "--only no such thing: in the chosen parts, no case and no"),
         (("--seed", "3"), "No such option"),
     ],
 )
