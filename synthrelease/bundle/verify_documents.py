@@ -5,7 +5,7 @@ with the bundle.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -142,12 +142,7 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 
         computed = with_models(document, part, measured, files.get(canonical.NAME, b"")).models
         answers = [] if computed is None else computed.answers
-        problems = [
-            problem
-            for index, (right, stated) in enumerate(zip(answers, part.answers, strict=False))
-            if not _agree(right, stated)
-            for problem in differences(f"models.answers[{index}]", right, stated, "the published sums give")
-        ]
+        problems = list(_unequal("models.answers", answers, part.answers, "the published sums give"))
         problems += ["models: there must be one answer for each question"] if len(answers) != len(part.answers) else []
     summary = f"{so_many(0 if part is None else len(part.answers), 'answer')}, whose intervals follow from the published sums"
     return Check(name=ANSWERS, found=summary, problems=tuple(problems))
@@ -202,6 +197,13 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
             yield f"{name}: its lines differ from the lines of {CSV}"
 
 
+def _unequal(path: str, computed: Iterable[Any], stated: Iterable[Any], source: str) -> Iterator[str]:
+    """Yield the differences between the entries of a list in release.json and the entries that `source` gives."""
+    for index, (right, listed) in enumerate(zip(computed, stated, strict=False)):
+        if not _agree(right, listed):
+            yield from differences(f"{path}[{index}]", right, listed, source)
+
+
 def _agree(right: Any, stated: Any, absolute: float = 0.0, relative: float = 1e-5) -> bool:
     """Return whether a stated value agrees with the recomputed value.
 
@@ -253,9 +255,7 @@ def _estimate_problems(document: ReleaseDocument, part: EstimatesPart | None, fi
         estimates_of = so_many(len(part.intended), "estimate")
         yield f"intended: release.json has {estimates_of} for {so_many(len(computed.intended), 'intended question')}"
         return
-    for index, (right, listed) in enumerate(zip(computed.intended, part.intended, strict=True)):
-        if not _agree(right, listed):
-            yield from differences(f"intended[{index}]", right, listed, "the noisy tables give")
+    yield from _unequal("intended", computed.intended, part.intended, "the noisy tables give")
 
 
 # The files for statistical packages that [bundle] formats asks for.

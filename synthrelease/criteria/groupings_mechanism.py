@@ -194,8 +194,8 @@ class Windows:
     def excess(self, counts: Counts) -> np.ndarray:
         """Return each group's excess, max(B - q n_g, A - (1 - q) n_g), times the denominator of q, as an (n_groups,) array. Of
         the n_g rows of the group with a value, B lie below its window of bins and A above."""
-        n_bins, n_groups = counts.layout.sizes[self.column], len(self.grouping)
         counts = self.rows(counts)
+        n_groups, n_bins = counts.layout.sizes
         groups, bins = np.divmod(counts.codes, n_bins)
         values, middle = bins < self.present, self.middle[np.maximum(groups, 0)]
         rows = sizes(counts, groups, values, n_groups)

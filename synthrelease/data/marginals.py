@@ -366,7 +366,8 @@ def differences(
     sizes = Counter(map(len, names_wanted))
     swept = {size for size, number in sizes.items() if 2 * number >= math.comb(width, size) and size < width}
     most = max((largest, *swept))
-    for columns, values in (_pairs_apart(left, right) if most == 2 else None) or sub_tables(whole, most) if most else ():
+    together = (_pairs_apart(left, right) if most == 2 else None) or sub_tables(whole, most)
+    for columns, values in together if most else ():
         if len(columns) <= largest or (len(columns) in swept and columns in names_wanted):
             yield columns, values
     for columns in named:

@@ -27,7 +27,7 @@ from synthrelease.scouting.scout import KEPT_FOR_TESTS
 from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA
 from synthrelease.studio.drafting.column_draft import plain_label, plain_name
 from synthrelease.studio.drafting.columns import LEAST_NAMED
-from synthrelease.studio.drafting.text import check_free, paths_of
+from synthrelease.studio.drafting.text import check_free, paths_of, write_new
 from synthrelease.studio.drafting.toml_edit import comment, toml
 
 OTHERS, GAP, NO_VALUE = "all others", "missing", "no value"
@@ -105,9 +105,7 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
         configuration: _configuration(configuration, folder, document, sha256(content), kept, names),
         acceptance: _acceptance(document, threshold),
     }
-    for path, text in texts.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
+    write_new(texts)
     became = tuple(
         (
             drafted.column.name,

@@ -349,8 +349,23 @@ def paths_of(into: Path, name: str) -> tuple[Path, Path]:
 def check_free(paths: Iterable[Path]) -> None:
     """Raise OutputError if one of the paths exists."""
     for path in filter(os.path.lexists, paths):
-        done = "Nothing was overwritten. Delete the files of the old draft, or choose another name."
-        raise OutputError(f"{path} exists already. {done}")
+        raise _taken(path)
+
+
+def _taken(path: Path) -> OutputError:
+    done = "Nothing was overwritten. Delete the files of the old draft, or choose another name."
+    return OutputError(f"{path} exists already. {done}")
+
+
+def write_new(texts: Mapping[Path, str]) -> None:
+    """Write new files, and create their folders. Raises OutputError if one of the files exists."""
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with path.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        except FileExistsError:
+            raise _taken(path) from None
 
 
 def write_files(into: Path, name: str, draft: Draft) -> tuple[Path, Path]:
@@ -358,14 +373,11 @@ def write_files(into: Path, name: str, draft: Draft) -> tuple[Path, Path]:
 
     Raises
     ------
-    FileExistsError : when one of the files exists.
+    OutputError : when one of the files exists.
     """
     configuration, acceptance = paths_of(into, name)
     codelists = {configuration.parent / path: text for path, text in draft.codelists.items()}
-    for path, text in {configuration: draft.configuration, acceptance: draft.acceptance, **codelists}.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+    write_new({configuration: draft.configuration, acceptance: draft.acceptance, **codelists})
     return configuration, acceptance
 
 
