@@ -215,7 +215,7 @@ class RecordNumbers:
         if len(repeated(np.concatenate(self._marks))):
             raise InputError(
                 f"column {self._by!r}: Some record numbers occur more than once (12 and 12.0 are equal). Give every row its "
-                "own number. Rows with one number would be one record for the split, and several records for the guarantee."
+                "own number. The split treats rows with the same number as one record, but the guarantee counts each row."
             )
         return hashlib.sha256(f"record numbers {self.n_rows} {self._sum:064x}".encode()).hexdigest()
 

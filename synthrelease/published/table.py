@@ -628,8 +628,10 @@ def _parquet_batches(
         raise TableError("its metadata differ from the metadata that synthrelease writes")
     types = [pa.int64()] if shape.key else []
     types += [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in shape.ordered]
-    if schema.types != [*types, *([pa.float64()] if shape.weighted else []), *([pa.int8()] if shape.marked else [])]:
-        raise TableError("a column does not have the type that synthrelease writes")
+    types += [*([pa.float64()] if shape.weighted else []), *([pa.int8()] if shape.marked else [])]
+    for name, found, expected in zip(schema.names, schema.types, types, strict=True):
+        if found != expected:
+            raise TableError(f"the column {name!r} has the type {found}. It must have the type {expected}")
     if not footer.num_rows and most is None:
         raise TableError("the table has no rows")
     if most is not None and footer.num_rows > most:

@@ -77,7 +77,7 @@ def test_texts_in_place_of_dictionaries_are_refused_before_they_are_read(allocat
     sink = io.BytesIO()
     pq.write_table(pa.table({"a": ["0" * 1000] * 20_000, "b": ["x"] * 20_000}), sink, compression="zstd")
     before = allocated.max_memory()
-    with pytest.raises(TableError, match="does not have the type that synthrelease writes"):
+    with pytest.raises(TableError, match="has the type string. It must have the type dictionary"):
         read_parquet(sink.getvalue(), SHAPE, n_rows=20_000)
     assert allocated.max_memory() - before < 2**22
 
