@@ -1,7 +1,6 @@
 """Offer the commands `plan`, `rehearse` and `release` as functions for notebooks and scripts.
 
-The functions do the same as the commands, in the same order, but print nothing. Where a command would end with an error
-message, the function raises `SynthreleaseError`.
+The functions do the same as the commands but print nothing. Errors are raised as `SynthreleaseError`.
 """
 
 from __future__ import annotations
@@ -27,12 +26,11 @@ def plan(config: str | Path) -> Plan:
 
     Parameters
     ----------
-    config : path of the configuration, a TOML file. The configuration names its acceptance file.
+    config : path of the configuration, a TOML file.
 
     Raises
     ------
-    SpecError : if the configuration or the acceptance file has mistakes. The error lists all mistakes that can be found in one
-        pass.
+    SpecError : if the configuration or the acceptance file has mistakes. The error lists the mistakes found in one pass.
 
     Examples
     --------
@@ -70,17 +68,16 @@ def rehearse(
     nothing: float = 0.05,
     progress: Callable[[str, int, int], None] = lambda phase, done, total: None,
 ) -> Rehearsal:
-    """Try the configurations on **public** data. Write the report and, if a configuration is accepted often enough,
-    shortlist.toml into the folder `out`.
+    """Try the configurations on **public** data. The folder `out` receives the report and, if a configuration is accepted often
+    enough, shortlist.toml.
 
     Parameters
     ----------
-    progress : a function that is called with three values: the name of the phase, the number of finished attempts of this
-        phase, and the total number of attempts of this phase.
+    progress : a function of the name of a phase, its number of finished attempts, and its total number of attempts.
 
     Raises
     ------
-    SpecError, InputError, OutputError : if the configuration, the data file or the output folder, respectively, cannot be used.
+    SpecError, InputError, OutputError : if the configuration, the data or the output folder cannot be used.
 
     Examples
     --------
@@ -125,8 +122,7 @@ def release(
 
     Parameters
     ----------
-    progress : a function that is called with the name of each phase when the phase begins. The names never reveal how many
-        rounds were run.
+    progress : a function that receives the name of each phase at its start. The names do not reveal how many rounds were run.
 
     Returns
     -------
@@ -136,8 +132,8 @@ def release(
     ------
     SpecError, InputError, OutputError, ResourceError : if the release cannot be made. No budget is spent, except if the private
         file does not fit the configuration; the message then says that the budget is spent.
-    BudgetError : if the plan costs more than its limit or than the remaining budget of the ledger (nothing was read or spent),
-        or if delta is too large for the number of rows (the budget is spent).
+    BudgetError : if the plan costs more than its limit or than the ledger has left (nothing is spent), or if delta is too large
+        for the number of rows (the budget is spent).
     PrivateFailure, InternalError, Interrupted : if the run ends after the ledger was charged. The budget then counts as spent.
 
     Warns
@@ -146,7 +142,7 @@ def release(
 
     Privacy
     -------
-    As in `synthrelease.publish.publish`, the whole plan is written into the ledger before the first private byte is read.
+    The ledger on the disk contains the whole plan before the first private byte is read.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Define the exceptions of synthrelease, their exit codes, and helper functions that format messages.
+"""Define the exceptions of synthrelease, and format their messages.
 
-Messages never contain private values. They may name columns, rules, files and row numbers, but they never show the content of a
-cell (docs/architecture.md, "Failures").
+Messages never contain private values. They may name columns, rules, files and row numbers, but never show the content of a cell
+(docs/architecture.md, "Failures").
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 
 
 class SynthreleaseError(Exception):
-    """Base class of all errors that are shown to the user. The command line prints only the message, without a traceback.
+    """Base class of all errors that are shown to the user, without a traceback.
 
-    If all errors of a class have the same message, the class attribute `words` contains this message.
+    The class attribute `words` is the message of classes whose errors all say the same.
     """
 
     exit_code = 2
@@ -34,14 +34,12 @@ MAX_PROBLEMS = 30
 
 
 def mistake(text: str, found: str | None = None) -> str:
-    """Return an error message without a full stop at the end. Long texts are shortened. Sentences are shortened in the middle,
-    because they may begin with a long value and end with the reason.
+    """Return an error message without a full stop at the end. Long texts are shortened; sentences lose their middle.
 
     Parameters
     ----------
-    text : sentences that describe the mistake or, if `found` is given, a noun phrase for the expected value, such as "a number
-        of at least 0".
-    found : the wrong value, as text, or None. With a value, the message is "expected ..., found ...".
+    text : sentences or, if `found` is given, a noun phrase for the expected value.
+    found : the wrong value, or None.
 
     Examples
     --------
@@ -58,8 +56,8 @@ def mistake(text: str, found: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake in a specification: the file, the TOML path (such as `columns.age.bounds`), the error message (see `mistake`)
-    and the name that the user probably meant, if there is one. The path is empty if the mistake concerns the whole file."""
+    """One mistake in a specification: the file, the TOML path (such as `columns.age.bounds`; empty for the whole file), the
+    message, and the name that the user probably meant."""
 
     file: str
     path: str
@@ -85,16 +83,13 @@ def _meant(suggestion: str | None) -> str:
 
 
 class Unexpected(ValueError):
-    """A mistake that is raised before the file that contains it is known.
-
-    A caller that knows the file converts this exception to a `Problem`. Validators of pydantic models may raise it, too,
-    because it is a ValueError.
+    """A mistake that is raised before its file is known. Callers that know the file convert it to a `Problem`.
 
     Parameters
     ----------
     text, found : the parameters of `mistake`, which formats the message.
     suggestion : the name that the user probably meant.
-    place : the TOML path of the wrong part within the checked value, or "" if the whole value is wrong.
+    place : the TOML path of the wrong part within the checked value, or "" for the whole value.
     """
 
     def __init__(self, text: str, found: str | None = None, suggestion: str | None = None, *, place: str = ""):
@@ -102,13 +97,13 @@ class Unexpected(ValueError):
         super().__init__(f"{place}: {self.message}" if place else self.message)
 
     def about(self, value: str) -> str:
-        """Return the error message for the checked value. This class ignores the value; `UnexpectedValue` quotes it."""
+        """Return the error message for the checked value. `UnexpectedValue` quotes the value."""
         return self.message
 
 
 class UnexpectedValue(Unexpected):
-    """A mistake that concerns the whole checked value, such as "expected a number above 0". The caller calls `about` to get the
-    message with the value that was found."""
+    """A mistake that concerns the whole checked value, such as "expected a number above 0". Its method `about` adds the value
+    that was found."""
 
     def __init__(self, expected: str):
         super().__init__(f"expected {expected}")
@@ -119,14 +114,13 @@ class UnexpectedValue(Unexpected):
 
 
 def of_another_format(found: int, reads: Sequence[int], writer: str = "") -> Unexpected:
-    """Return the error for a document in a format that this version cannot read. The message says which version of the program
-    can read the document.
+    """Return the error for a document whose format this version cannot read.
 
     Parameters
     ----------
     found : the format number of the document.
-    reads : the format numbers that this version can read. The first number is the format that this version writes.
-    writer : the program version that wrote the document, or an empty text if this version is unknown.
+    reads : the format numbers that this version can read.
+    writer : the program version that wrote the document, or "" if unknown.
     """
     program = f"synthrelease {cut(writer, 40)!r}, which wrote it" if writer else "the version of synthrelease that wrote it"
     numbers = " or ".join(map(str, reads))
@@ -136,7 +130,7 @@ def of_another_format(found: int, reads: Sequence[int], writer: str = "") -> Une
 
 
 class SpecError(SynthreleaseError):
-    """The configuration or the acceptance file contains mistakes. The attribute `problems` lists all of these mistakes."""
+    """The configuration or the acceptance file contains mistakes, all of which are in `problems`."""
 
     def __init__(self, problems: Iterable[Problem]):
         self.problems = tuple(problems)
@@ -146,8 +140,7 @@ class SpecError(SynthreleaseError):
 
     @classmethod
     def at(cls, file: object, path: str, text: str, found: str | None = None) -> SpecError:
-        """Return the error for a single mistake at a TOML path of a file. `mistake` formats the message from `text` and
-        `found`."""
+        """Return the error for a single mistake at a TOML path of a file. `mistake` formats `text` and `found`."""
         return cls([Problem(str(file), path, mistake(text, found))])
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -155,8 +148,10 @@ class SpecError(SynthreleaseError):
 
 
 class InputError(SynthreleaseError):
-    """An input cannot be used: a file that cannot be read or does not fit the specification, an option of a command, or a
-    question. The message about a private file contains column names and row numbers, but no values."""
+    """An input cannot be used: a file, an option of a command, or a question.
+
+    Messages about a private file contain column names and row numbers, but no values.
+    """
 
 
 class OutputError(SynthreleaseError):
@@ -164,12 +159,12 @@ class OutputError(SynthreleaseError):
 
 
 class ResourceError(SynthreleaseError):
-    """The run needs more memory than this machine has. This error is raised before any budget is spent."""
+    """The run needs more memory than this machine has. No budget was spent."""
 
 
 class BudgetError(SynthreleaseError):
-    """The privacy guarantee or the budget does not allow a step. For example, the cost of a plan exceeds the limit, the plan
-    does not contain a charge, or the private table is also a public table. The message says whether budget was spent."""
+    """The privacy guarantee or the budget does not allow a step, such as a plan above its limit. The message says whether
+    budget was spent."""
 
     exit_code = 4
 
@@ -177,8 +172,8 @@ class BudgetError(SynthreleaseError):
 class PrivateFailure(SynthreleaseError):
     """The program failed while it was using private counts.
 
-    Such a failure may depend on a person's record. The message is therefore the same for all causes. The whole planned budget
-    counts as spent, and nothing is published (theory 2.7, failures).
+    The message is the same for all causes, because the cause may depend on a person's record. The whole planned budget counts
+    as spent, and nothing is published (theory 2.7, failures).
     """
 
     exit_code = 1
@@ -191,7 +186,7 @@ class PrivateFailure(SynthreleaseError):
 
 
 class PublicFailure(SynthreleaseError):
-    """The computation of a release failed on public data, during a draft, a rehearsal or a comparison. No budget was spent."""
+    """The computation of a release failed on public data. No budget was spent."""
 
     exit_code = 1
 
@@ -203,8 +198,7 @@ class PublicFailure(SynthreleaseError):
 
 @contextmanager
 def on_public_data() -> Iterator[None]:
-    """Run code of a release on public data. If the code raises PrivateFailure, raise PublicFailure instead, because no budget
-    was spent."""
+    """Run code of a release on public data. PrivateFailure becomes PublicFailure, because no budget was spent."""
     try:
         yield
         return
@@ -214,12 +208,11 @@ def on_public_data() -> Iterator[None]:
 
 
 class InternalError(SynthreleaseError):
-    """A step that uses no private counts failed after the budget was reserved. The cause is a bug in the program or a fault of
-    the machine.
+    """A step without private counts failed after the budget was reserved, because of a bug or a fault of the machine.
 
-    In a round, such a step runs after the noise was added. The type of the failure and the line of code therefore depend only
-    on noisy values. The selection theorem treats the failure as an output, like an accepted round (`selection`). The message of
-    the original error is not shown, because a bug could have put private values into it.
+    In a round, such a step runs after the noise was added, so the type of the failure and the line of code depend only on noisy
+    values. The selection theorem treats the failure as an output, like an accepted round (`selection`). The message of the
+    original error is not shown, because a bug could have put private values into it.
     """
 
     exit_code = 1
@@ -245,7 +238,7 @@ class Interrupted(SynthreleaseError):
 
 
 class OtherRelease(SynthreleaseError):
-    """The published folder was made with a different configuration, or is not the release that a correction names."""
+    """The published folder was made with another configuration, or is not the release that a correction names."""
 
 
 class VerificationFailed(SynthreleaseError):
@@ -260,11 +253,10 @@ class RejectedRound(Exception):
 
 @contextmanager
 def rejecting(*kinds: type[Exception], because: str) -> Iterator[None]:
-    """Convert errors of the given types to a RejectedRound with the message `because`. Use this context for errors that noise
-    can cause in post-processing.
+    """Convert errors of the given types, which noise can cause in post-processing, to a RejectedRound with the message
+    `because`.
 
-    All other errors end the run (`InternalError`). Such an error might occur in every round, and the search would then spend
-    the budget without a result.
+    All other errors end the run (`InternalError`): an error that occurs in every round would spend the budget without a result.
     """
     try:
         yield
@@ -275,14 +267,12 @@ def rejecting(*kinds: type[Exception], because: str) -> Iterator[None]:
 
 
 def failure_of(error: BaseException) -> str:
-    """Return the type of an error and the innermost line of this package in its traceback. The result never contains the
-    message of the error."""
+    """Return the type of an error and its innermost line in this package, never its message."""
     return f"{type(error).__name__} at {place_of(error.__traceback__)}"
 
 
 def place_of(trace: TracebackType | None) -> str:
-    """Return the file and the line number of the innermost frame of a traceback that is in this package, such as
-    "synthrelease/data/counts.py:43"."""
+    """Return the innermost place in this package of a traceback, such as "synthrelease/data/counts.py:43"."""
     package, found = Path(__file__).parent, "the start of the program"
     while trace is not None:
         path = Path(trace.tb_frame.f_code.co_filename)
@@ -293,21 +283,21 @@ def place_of(trace: TracebackType | None) -> str:
 
 
 def cut(text: str, longest: int = 600) -> str:
-    """Shorten a text to at most `longest` characters. A shortened text ends with "..."."""
+    """Shorten a text to at most `longest` characters, with "..." at its end."""
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most similar to `name`, or None if no known name is similar. Only the first 1,000 known
-    names and names of at most 100 characters are compared."""
+    """Return the known name most similar to `name`, or None. Only the first 1,000 known names and names of at most 100
+    characters are compared."""
     candidates = [other for other in islice(known, 1000) if len(other) <= 100]
     matches: Sequence[str] = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6) if len(name) <= 100 else ()
     return matches[0] if matches else None
 
 
 def percent(value: float) -> str:
-    """Format a share as a percentage, with one decimal below 10% and near 100%. Only a share of exactly 1 is shown as 100%, and
-    only a share of exactly 0 as 0%.
+    """Format a share as a percentage, with one decimal below 10% and near 100%. Only exactly 1 is "100%", and only exactly 0 is
+    "0%".
 
     Examples
     --------
@@ -320,7 +310,7 @@ def percent(value: float) -> str:
 
 
 def so_many(count: int, one: str, more: str = "") -> str:
-    """Return a number with its noun in the singular or plural, such as "1 rule" or "2,000 rules".
+    """Return a number with its noun in the singular or plural.
 
     Examples
     --------
@@ -331,7 +321,7 @@ def so_many(count: int, one: str, more: str = "") -> str:
 
 
 def listing(names: Iterable[str], limit: int = 12) -> str:
-    """Return a list of quoted names, separated by commas, for a message. At most `limit` names are shown."""
+    """Return at most `limit` quoted names, separated by commas, for a message."""
     names = list(names)
     shown = ", ".join(repr(cut(name, 100)) for name in names[:limit])
     return shown + (f" and {len(names) - limit:,} more" if len(names) > limit else "")

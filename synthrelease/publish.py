@@ -1,13 +1,11 @@
-"""Run a release from the request to the finished folder. The steps are: check the request, try it on made-up rows, charge the
-ledger, read the private file, select a table, and write the folder.
+"""Run a release: check the request, try it on made-up rows, charge the ledger, read the private file, select a table, write it.
 
-Only this module spends privacy budget, both for the command `release` and for the function `release`. The order of the steps
-matters. Before the charge, the module checks all facts that are known without the private data, and loads the libraries that
-read the data (`releasing.opening`). It also reserves the name and the disk space of the output folder, so that only one of two
-simultaneous releases into the same folder is charged. The whole charge is on the disk before the first private row is read (but
-see `enclave.ingest.check_not_public`). Checks that depend on the number of rows come after reading. The messages of these
-checks say that the budget is spent. If the run fails after the charge, no detail of the failure is shown on a screen or written
-to a disk.
+Only this module spends privacy budget, for the command and for the function `release`. Before the charge, it checks all facts
+that are known without the private data, loads the libraries that read the data (`releasing.opening`), and reserves the name and
+the disk space of the output folder: of two simultaneous releases into the same folder, only one is charged. The whole charge is
+on the disk before the first private row is read (but see `enclave.ingest.check_not_public`). Checks that depend on the number
+of rows come after reading, and their messages say that the budget is spent. If the run fails after the charge, no detail of the
+failure is shown or written.
 """
 
 from __future__ import annotations
@@ -56,9 +54,7 @@ SPENT = (
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """A release that was written to disk: the result of the rounds, the path of the folder, and the path of the archive (None
-    if no archive was requested).
-    """
+    """A release that was written to disk: its result, folder and archive (None if no archive was requested)."""
 
     release: Release
     folder: Path
@@ -66,32 +62,28 @@ class Published:
 
 
 class Listener:
-    """Receive the progress of a release. A release calls these methods in the order in which they are defined. By default, each
-    method does nothing. The arguments contain no private data.
-    """
+    """Receive the progress of a release: its methods are called in the order of their definition. By default, each method does
+    nothing. The arguments contain no private data."""
 
     def chosen(self, spec: ReleaseSpec) -> None:
         """Receive the specification before anything is checked."""
 
     def cheaper(self, spec: ReleaseSpec, proposal: PlanTable) -> None:
-        """Receive the proposal of a shortlist to use a cheaper plan. The release continues with its own plan."""
+        """Receive the proposal of a cheaper plan in a shortlist. The release continues with its own plan."""
 
     def never_tried(self, spec: ReleaseSpec) -> bool:
-        """Decide whether to continue although the configuration and the acceptance file were probably never tried on public
-        data. The default is False.
-        """
+        """Decide whether to continue although the configuration was probably never tried on public data. The default is
+        False."""
         return False
 
     def tried(self, dry: DryRun) -> None:
-        """Receive the result of the attempts on made-up rows. All checks have passed at this point."""
+        """Receive the result of the attempts on made-up rows, after all checks have passed."""
 
     def nearby(self, ledgers: tuple[Path, ...]) -> None:
-        """Receive the ledgers found nearby, if the request names no ledger. One of them may be the ledger of these data."""
+        """Receive the ledgers found nearby, if the request names no ledger."""
 
     def reserved(self, ledger: Path, statement: Statement) -> None:
-        """Receive the ledger and its statement, after the cost of the whole plan was charged and the ledger was saved
-        to disk.
-        """
+        """Receive the ledger and its statement, after the whole plan was charged and saved to disk."""
 
     def phase(self, name: str) -> None:
         """Receive the name of the phase that begins. The names never reveal how many rounds were run."""
@@ -99,13 +91,12 @@ class Listener:
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """Everything that the release needs after the checks that come before the charge.
+    """What the checks before the charge hand to the release.
 
     Attributes
     ----------
     priors : the counts of each public table from which a generator starts, by the name of the table.
-    public_tables : digests of tables that are known to be public. The release is refused if the private table equals one of
-        them.
+    public_tables : digests of tables that are known to be public. The private table must not equal one of them.
     key : the key that signs the release, or None for an unsigned release.
     size : the expected total size of the output files, in bytes.
     piece : the piece of a split register that the release reads, or None for the whole register.
@@ -121,9 +112,8 @@ class Checked:
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """Temporary files that reserve the name of the output folder and, if an archive is requested, the name of the archive until
-    the release is written. The second file is None if no archive is requested.
-    """
+    """Temporary files that reserve the names of the output folder and of the archive (None if not requested) until the release
+    is written."""
 
     folder: Path
     archive: Path | None
@@ -140,8 +130,8 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
     ------
     SpecError, InputError, OutputError, ResourceError : if the release cannot be made. No budget is spent, except if the private
         file does not fit the configuration; the message then says that the budget is spent.
-    BudgetError : if the plan costs more than its limit or than the remaining budget of the ledger (nothing was read or spent),
-        or if delta is too large for the number of rows (the budget is spent).
+    BudgetError : if the plan costs more than its limit or than the ledger has left (nothing is spent), or if delta is too large
+        for the number of rows (the budget is spent).
     PrivateFailure, InternalError, Interrupted : if the run ends after the ledger was charged. The budget then counts as spent.
 
     Privacy
@@ -172,9 +162,7 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
 
 
 def chosen(request: ReleaseRequest) -> ReleaseSpec:
-    """Return the specification of a request. If the request names a shortlist, only the configurations on the
-    shortlist remain.
-    """
+    """Return the specification of a request, narrowed to the configurations of its shortlist, if any."""
     spec = load_spec(request.config, request.trust)
     return spec if request.shortlist is None else narrowed(spec, request.shortlist)
 
@@ -187,14 +175,12 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     SpecError : if [unit] does not say which rows belong to one person, if the criteria accept every table or no table, or if
         the specification is for an erratum.
     OutputError : if the output folder already exists or cannot be created.
-    BudgetError : if the plan costs more than its limit or than the remaining budget of the named ledger, if delta is too large
-        for any number of rows, or if the stated number of rows is larger than one of the methods in use allows.
+    BudgetError : if the plan costs more than its limit or than the named ledger has left, if delta is too large for any number
+        of rows, or if the stated number of rows is too large for one of the methods.
     LedgerError : if a named ledger is missing or damaged.
     ResourceError : if the run does not fit into the memory of this machine.
     InputError : if the private file is missing or is a public file, a public table does not fit, a library is missing, the key
         cannot be used, or jobs is below 1.
-
-    The function `preview` also raises errors if a document cannot contain one of the steward's texts.
     """
     if request.jobs < 1:
         raise InputError(f"jobs: expected at least 1, found {request.jobs}. Nothing was spent.")
@@ -250,11 +236,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
 
 
 def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegister | None) -> None:
-    """Raise the errors that `reserve` would raise for the named ledger. Also raise BudgetError if the release needs a ledger
-    and the request names none.
-
-    The program makes this check before it tries the release on made-up rows, which may take minutes.
-    """
+    """Raise the errors that `reserve` would raise for the named ledger, and BudgetError if a required ledger is not named."""
     if request.nobodys:
         return
     if request.ledger is not None:
@@ -270,9 +252,8 @@ def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegis
 
 
 def check_released(folder: Path) -> None:
-    """Raise InputError if a generator starts from an earlier release that `verify` rejects, because the earlier release could
-    be a forgery.
-    """
+    """Raise InputError if `verify` rejects an earlier release from which a generator starts, because this release may be a
+    forgery."""
     from synthrelease.bundle.verify import verify_bundle
 
     report = verify_bundle(folder)
@@ -293,9 +274,8 @@ def _key(request: ReleaseRequest) -> Ed25519PrivateKey | None:
 
 
 def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piece: PieceOfRegister | None = None) -> None:
-    """Charge the cost of the whole plan to the ledger, before the first private byte is read. If `piece` is given, only this
-    piece of the register is charged.
-    """
+    """Charge the cost of the whole plan to the ledger, before the first private byte is read. A `piece` restricts the charge to
+    this piece of the register."""
     if request.nobodys:
         return
     if request.ledger is None and (near := ledgers_near(request)):
@@ -313,9 +293,6 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
 
 
 def _charged_run(spec: ReleaseSpec, piece: PieceOfRegister | None) -> ChargedRun:
-    """Return the facts about the release that the ledger stores. For a split register, they include the piece that the release
-    reads.
-    """
     scout = spec.options.scout
     run = ChargedRun(domain=spec.exact_domain, year=spec.year, cap=None if scout is None else scout.cap, key=spec.unit.key)
     if piece is None:
@@ -325,9 +302,7 @@ def _charged_run(spec: ReleaseSpec, piece: PieceOfRegister | None) -> ChargedRun
 
 
 def _charged_for(spec: ReleaseSpec) -> str:
-    """Return the description of a release that the ledger stores: its title, which rows of each person are used, and which
-    plug-in packages take part.
-    """
+    """Return the text that the ledger stores: the title, how many rows of each person are used, and the plug-in packages."""
     rows = "the first row" if spec.unit.records == 1 else f"up to {spec.unit.records} rows"
     notes = [] if spec.unit.key is None else [f"persons by a key, {rows} of each"]
     notes += [f"with {table.package} {table.version}" for table in spec.plugins]
@@ -335,9 +310,8 @@ def _charged_for(spec: ReleaseSpec) -> str:
 
 
 def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
-    """Return the paths of other ledgers next to the output, next to the private file and in the working directory. No ledger is
-    opened.
-    """
+    """Return the paths of other ledgers beside the output, beside the private file and in the working directory, without
+    opening them."""
     beside_output, data = place_beside(request.out), request.source.path
     beside = () if data is None else (data.absolute().parent,)
     folders = dict.fromkeys((beside_output.parent, *beside, Path.cwd()))
@@ -351,9 +325,7 @@ def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
 
 
 def _spent(checked: Checked, request: ReleaseRequest, listener: Listener, places: Places) -> Published | None:
-    """Read the private file, run the rounds and write the release. If a step fails, the error that leaves this function
-    contains nothing private.
-    """
+    """Read the private file, run the rounds and write the release. Errors that leave this function contain nothing private."""
     return after_the_charge(
         lambda: _released(checked, request, listener, places),
         lambda error: str(error) if request.nobodys else f"{error} {SPENT}",

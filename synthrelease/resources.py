@@ -1,5 +1,4 @@
-"""Locate the files that are shipped with synthrelease, and determine the version of the program. Optional libraries, classes
-and templates are loaded when they are first used."""
+"""Locate the files and the version of the program, and load optional libraries, classes and templates at their first use."""
 
 from __future__ import annotations
 
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
 
 
 def library(module: str, name: str, what: str, extra: str) -> ModuleType:
-    """Import a module of an optional library and return the module. Raises InputError if the module cannot be imported; the
-    message names the extra of this package that installs the library.
-    """
+    """Import a module of an optional library. The InputError for a missing library names the extra that installs it."""
     try:
         return import_module(module)
     except ImportError:
@@ -36,8 +33,7 @@ def library(module: str, name: str, what: str, extra: str) -> ModuleType:
 
 
 def install(extra: str) -> str:
-    """Return a sentence that tells the user to install an extra. The sentence names no package index, because this program is
-    not on any index."""
+    """Return a sentence that tells the user to install an extra."""
     return f'Install the extra "{extra}" (docs/tutorial.md, Installing).'
 
 
@@ -51,7 +47,8 @@ Kind = TypeVar("Kind")
 
 class Kinds(Mapping[str, type[Kind]]):
     """A mapping from names to classes, such as "privbayes" to `PrivBayes`. A class is imported when it is first looked up.
-    Iterating yields the names of this program's own classes, and imports nothing.
+
+    Iterating yields only the names of this program's own classes, and imports nothing.
 
     Parameters
     ----------
@@ -69,8 +66,7 @@ class Kinds(Mapping[str, type[Kind]]):
         return self._found[kind]
 
     def add(self, kind: str, model: type[Kind]) -> None:
-        """Add a class from another package (`spec.plugins`). The names of such classes contain a colon. The names of this
-        program's own classes never do."""
+        """Add a class from another package (`spec.plugins`). Only the names of such classes contain a colon."""
         self._found[kind] = model
 
     def __contains__(self, kind: object) -> bool:
@@ -84,12 +80,11 @@ class Kinds(Mapping[str, type[Kind]]):
 
 
 def at_first_use(package: str, names: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
-    """Return a `__getattr__` function for a package. With this function, a module of the package is imported when one of
-    its names is first used.
+    """Return a `__getattr__` for a package, which imports a module when one of its names is first used.
 
     Parameters
     ----------
-    names : for each module of the package, the names that the module defines.
+    names : for each module, the names that it defines.
     """
     places = {name: module for module, found in names.items() for name in found}
 
@@ -116,7 +111,7 @@ def resource(name: str) -> Path:
 
 
 def is_shipped(path: Path) -> bool:
-    """Return whether a path is inside the folder of configurations that are shipped with synthrelease."""
+    """Return whether a path is inside the folder of shipped configurations."""
     return resource("configs").resolve() in path.resolve().parents
 
 
@@ -127,13 +122,12 @@ def file_digest(path: str | Path) -> str:
 
 
 def templates(folder: Path, settings: str) -> Environment:
-    """Return the jinja2 environment for the templates in a folder. Values are escaped in .html templates. Invisible characters
-    in values are replaced by visible codes.
+    """Return the jinja2 environment for the templates in a folder. It escapes values in .html templates, and makes invisible
+    characters visible.
 
     Parameters
     ----------
-    settings : the path of the module that uses the environment and may add filters to it. If this file changes, the templates
-        are compiled again.
+    settings : the path of the module that uses the environment. If this file changes, the templates are compiled again.
     """
     import jinja2
 
@@ -149,8 +143,7 @@ def templates(folder: Path, settings: str) -> Environment:
 
 
 def compiled_templates(folder: Path, settings: str) -> BytecodeCache | None:
-    """Return a cache for the compiled templates of a folder, or None if Python does not write bytecode. The cache is in the
-    subfolder `__pycache__`.
+    """Return a cache for compiled templates in the subfolder `__pycache__`, or None if Python writes no bytecode.
 
     A template is compiled again if its text, this module, the module `settings`, or the version of Python or jinja2 has
     changed.
@@ -183,10 +176,8 @@ _ARCHIVED = "$Format:%H$"
 
 @cache
 def commit() -> str:
-    """Return the first 12 hexadecimal digits of the Git commit from which the program was checked out or built.
-
-    The result is empty if the commit is unknown. The result does not show whether files have uncommitted changes.
-    """
+    """Return the first 12 hexadecimal digits of the Git commit of this program, or "" if unknown. Uncommitted changes do not
+    show."""
     git = Path(__file__).resolve().parents[1] / ".git"
     digits = _ARCHIVED
     with suppress(OSError, UnicodeDecodeError):
@@ -211,15 +202,13 @@ these facts in the releases of later versions."""
 
 
 def release_number(version: str) -> tuple[int, int, int] | None:
-    """Return the first three numbers of a version, such as (0, 14, 1) for "0.14.1.post1", or None if the version does not start
-    with three numbers."""
+    """Return the first three numbers of a version, (0, 14, 1) for "0.14.1.post1", or None for other texts."""
     found = re.match(r"([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})(?![0-9])", version)
     return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
 
 
 def is_first_or_before(version: str) -> bool:
-    """Return whether a text is the number of the first published version or of an earlier version. The number must have
-    exactly three parts, as in "0.14.1"; return False for any other text.
-    """
+    """Return whether a text is the number of the first published version or of an earlier one. The number must have exactly
+    three parts, as in "0.14.1"."""
     number = release_number(version)
     return number is not None and number <= FIRST and ".".join(map(str, number)) == version
