@@ -1,8 +1,4 @@
-"""Define a drafted column, recognise missing answers, and leave out keys, duplicate columns and columns beyond the limit.
-
-`ColumnDraft` is a drafted column, `LeftOut` a column that is left out with the reason, and `Answers` the strings of a column
-without missing answers.
-"""
+"""Define a drafted column, recognise missing answers, and leave out keys, duplicate columns and columns beyond the limit."""
 
 from __future__ import annotations
 
@@ -49,10 +45,9 @@ _GAP, _MANY_MISSING = 2, 20
 def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
     """Return the strings of a column that mean a missing answer, in the order of `texts`.
 
-    These are the strings that the codebook declares as missing. Words such as "?" and "unknown" count, too. So do "N" or "U"
-    among numbers, and dates such as 9999-99-99. Codes such as 97, 98, 99, 999, -9, 777 or 888 count if they are far from all
-    other numbers of the column and have no label in the codebook. Negative codes such as -1 count in a quantity whose other
-    values are not negative.
+    These are the strings that the codebook declares, words such as "?" and "unknown", "N" or "U" among numbers, and dates
+    such as 9999-99-99. Codes such as 98, 999 or -9 count if they have no label and are far from all other numbers, and
+    codes such as -1 in a quantity that is otherwise not negative.
 
     Parameters
     ----------
@@ -69,13 +64,11 @@ def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, 
 
 
 def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
-    """Return the codes among the negative numbers of a column, such as -1 for "never". At least ten different other numbers
-    must occur, none of them negative.
+    """Return up to three codes from -1 to -9, such as -1 for "never", beside ten or more numbers that are not negative.
 
-    There are at most three such codes, all from -1 to -9. Negative numbers may also be the lower end of a quantity. So one of
-    these conditions must hold: the codebook labels all codes; -1 is not among them; 0 does not occur; there is one code beside
-    at least 20 other numbers; or each code is more frequent than 0 and 1. The result is empty if the codebook says that the
-    column holds numbers, or if it labels most numbers, because the column then holds codes.
+    Negative numbers may also be the lower end of a quantity. So the codebook must label all codes, or -1 or 0 must not
+    occur, or there must be one code beside 20 other numbers, or each code must be more frequent than 0 and 1. The result is
+    empty if the codebook says that the column holds numbers, or labels most of them.
     """
     below = [text for text in texts if text[:1] == "-" and NUMBER.fullmatch(text) and not _NINES.fullmatch(text)]
     if not 1 <= len(below) <= 2 * _FEW_WORDS:
@@ -95,10 +88,7 @@ def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[st
 
 
 def _words_among_numbers(unnamed: Sequence[str], texts: Mapping[str, int]) -> frozenset[str]:
-    """Return up to three rare words without digits, or lines such as "Total: 812", in a column of at least 20 numbers.
-
-    Texts such as "<5" and "100+" are answers.
-    """
+    """Return up to three rare words without digits, or lines such as "Total: 812", in a column of at least 20 numbers."""
     words = frozenset(text for text in unnamed if not NUMBER.fullmatch(text))
     plain = len(words) <= _FEW_WORDS and all(_TOTAL.match(text) or re.fullmatch(r"\D*[^\W\d_]\D*", text) for text in words)
     rare = sum(texts[text] for text in words) < sum(texts.values()) / 4
@@ -106,12 +96,10 @@ def _words_among_numbers(unnamed: Sequence[str], texts: Mapping[str, int]) -> fr
 
 
 def _last_codes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozenset[str]:
-    """Return the codes 97, 98 and 99, or 997, 998 and 999, if they seem to mean a missing answer, because they are much
-    more frequent than the numbers before them.
+    """Return the codes 97, 98 and 99 (or 997 to 999) if they are much more frequent than the numbers before them.
 
-    The largest ages or hours are rare, but a code for a missing answer is frequent. Together, the codes are more than three
-    times as frequent as all numbers from 90 to 96, or from 900 to 996. They have at most a fifth of the rows. A single code has
-    more than ten rows. A column with fractions in this range has no such codes.
+    Together they are more than three times as frequent as all numbers from 90 to 96 (900 to 996), in at most a fifth of the
+    rows. A single code has more than ten rows.
     """
     end = next((end for end in (100, 1000) if max(values.values()) < end), math.inf)
     codes = {text: texts[text] for text, value in values.items() if end - 3 <= value}
@@ -122,9 +110,7 @@ def _last_codes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozen
 
 
 def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: Sequence[str]) -> frozenset[str]:
-    """Return codes such as 99 or 999 that probably mean a missing answer, because they are far from the other numbers of
-    the column.
-    """
+    """Return codes such as 99 or 999 that probably mean a missing answer, because other numbers are far from them."""
     values = {text: float(text) for text in texts if NUMBER.fullmatch(text) and text not in entry.missing}
     suspects = {text for text in unnamed if text in values and _NINES.fullmatch(text) and texts[text] > 1}
     values_of_others = [value for text, value in values.items() if text not in suspects]
@@ -175,33 +161,26 @@ class ColumnDraft:
     kind : "integer", "real", "code" or "category".
     remark : a remark for the steward.
     description : description from the codebook.
-    part, minus : for a date, the part that is used, such as "month", and the name of the column of the date that is
-        subtracted.
+    part, minus : for a date, the part that is used, such as "month", and the name of the date that is subtracted.
     format, minus_format : the format of the date, and the format of the subtracted date if it differs.
-    bins, facts : the bins of a column of numbers, and the settings for criteria with the numbers of this column, or None for
-        other columns.
+    bins, facts : the bins of a column of numbers, and its settings for criteria with numbers; None for other columns.
     codes : for each string of a column of codes or categories, the label and the frequency of the string.
     ordered : whether the categories have an order, so that neighbours may be merged.
-    within : for each category, the larger category that contains it according to another column, such as the sector of an
-        industry; otherwise empty.
-    groups : label of each released group of categories, with the strings of its categories, or an empty mapping if each
-        category has its own bin.
-    characters : the number of leading characters of a string that form its code, or None if the whole string is the code.
-    common : codes with a bin of their own, if all other codes, including codes that the public file lacks, share a bin;
+    within : for each category, the larger category that contains it, such as the sector of an industry; otherwise empty.
+    groups : label of each released group of categories, with their strings; empty if each category has its own bin.
+    characters : the number of leading characters of a string that form its code, or None for the whole string.
+    common : codes with a bin of their own, if all other codes, also codes that the public file lacks, share a bin;
         otherwise empty.
-    levels : for the column of the smallest areas, such as municipalities: for each column of larger areas, by name, the label
-        of the area that contains each code. Otherwise empty.
-    missing_values : strings that mean a missing answer in this column, in addition to the strings that mean a missing answer
-        in every column.
+    levels : for the smallest areas, such as municipalities: by column of larger areas, the label of the area that contains
+        each code. Otherwise empty.
+    missing_values : strings that mean a missing answer in this column, besides those of every column.
     missing_label : label of the bin of missing values.
     missing_rows : number of public rows without an answer in this column.
-    missing_bin : whether few missing values have a bin nevertheless, because exclusions in many columns add up.
+    missing_bin : whether even few missing values have a bin, because exclusions in many columns add up.
     weight : whether the column is a design weight.
-    calendar : whether the numbers are years of the calendar, such as the year of a survey, and not years of birth. Nobody
-        needs the mean of calendar years.
-    doubt : the question to the steward, or an empty string if there is no question.
-    kind_doubt : question whether the column holds numbers or codes. A draft asks only some of these questions, so they are
-        stored separately.
+    calendar : whether the numbers are calendar years, such as years of a survey, whose mean nobody needs.
+    doubt : the question to the steward, or an empty string.
+    kind_doubt : question whether the column holds numbers or codes. A draft asks only some of these questions.
     """
 
     name: str
@@ -233,9 +212,7 @@ class ColumnDraft:
 
     @classmethod
     def of(cls, answers: Answers, **settings: Any) -> ColumnDraft:
-        """Create the draft of a column with these settings, such as its name and bins. Its description and the strings that
-        mean a missing value are taken from `answers`.
-        """
+        """Create a draft with these settings; its description and missing values are taken from `answers`."""
         return cls(
             source=answers.source,
             description=answers.entry.description,
@@ -251,26 +228,21 @@ class ColumnDraft:
         return self.part is not None or self.minus is not None
 
     def asking(self, *questions: str) -> ColumnDraft:
-        """Return the column with further questions to the data steward. Empty questions are ignored."""
+        """Return the column with further questions to the steward. Empty questions are ignored."""
         return replace(self, doubt="; ".join(filter(None, [self.doubt, *questions])))
 
     @property
     def is_whole(self) -> bool:
-        """Whether the column holds whole numbers."""
         return self.kind == "integer"
 
     @property
     def texts_of_bins(self) -> list[str]:
-        """The coarse bins of a column of numbers, in the form in which a configuration writes them, or an empty list for other
-        columns.
-        """
+        """The coarse bins of a column of numbers, as a configuration writes them; empty for other columns."""
         return self.bins.texts(whole=self.is_whole, weight=self.weight)["coarse"] if self.bins else []
 
     @property
     def numbers_of_bins(self) -> dict[str, float]:
-        """The value that represents each coarse bin in means and regressions, by the label of the bin. Bins that keep their
-        default value are omitted.
-        """
+        """The value that represents each coarse bin, by label, in means and regressions. Default values are omitted."""
         labels = [interval.label for interval in parse_bins(self.texts_of_bins, whole_numbers=self.is_whole)]
         return {label: self.facts.numbers[label] for label in labels if label in self.facts.numbers} if self.facts else {}
 
@@ -295,9 +267,7 @@ class ColumnDraft:
 
     @property
     def keeps_missing(self) -> bool:
-        """Whether missing values have a bin of their own. Otherwise their rows are excluded, which would bias other columns
-        if there were more than a few such rows.
-        """
+        """Whether missing values have a bin. Otherwise their rows are excluded, which biases other columns if there are many."""
         return self.missing_bin or (self.missing_rows > KEEP_MISSING and not self.weight)  # a row needs a weight
 
 
@@ -309,10 +279,10 @@ class LeftOut:
     ----------
     source : name of the column in the file.
     because : the reason for leaving the column out, as a clause.
-    rows_of_one, mean_rows : for a key with repeated values, the largest and the mean number of public rows per value, or 0
-        otherwise.
-    besides : for a key with values that mean a missing key, a phrase that names them, such as "besides '0', ". Rows with these
-        values are not counted in `because`, `rows_of_one` and `mean_rows`. Otherwise empty.
+    rows_of_one, mean_rows : for a key with repeated values, the largest and the mean number of public rows per value;
+        otherwise 0.
+    besides : a phrase that names the values that mean a missing key, such as "besides '0', ". Their rows are not counted in
+        the other attributes. Otherwise empty.
     design : "clusters" or "strata" if the column looks like the clusters or strata of a sample; otherwise empty.
     """
 
@@ -335,11 +305,9 @@ class Answers:
     missing_values : strings that stand for a missing answer in this column.
     missing_rows : number of rows without an answer.
     entry : information of the codebook about the column.
-    below_zero : the strings in `missing_values` that are negative codes without a label. The other values of the column are a
-        quantity that is not negative.
-    shared : whether another column has many of these strings and is not a key, such as a second diagnosis.
-    named_by : column of the file from which the labels come, or an empty string if the labels come from the codebook or do not
-        exist.
+    below_zero : the negative codes without a label in `missing_values`. All other numbers of the column are not negative.
+    shared : whether another column that is no key has many of these strings, such as a second diagnosis.
+    named_by : column of the file from which the labels come; otherwise empty.
     """
 
     source: str
@@ -398,8 +366,8 @@ class Answers:
 
     @property
     def label_of_missing(self) -> str:
-        """The label of the bin of missing values: the label in the codebook, if all missing codes have the same label, or
-        "code -1" for a single negative code without a label. Otherwise "missing".
+        """The label of the bin of missing values: "missing", the common label of all missing codes in the codebook, or
+        "code -1" for a single negative code without a label.
         """
         labels = {self.entry.labels[text] for text in self.missing_values if text in self.entry.labels}
         if len(self.below_zero) == len(self.missing_values) == 1:
@@ -416,13 +384,12 @@ def plain_label(text: str) -> str:
 
 
 def plain_name(source: str, used_names: Collection[str]) -> str:
-    """Return a unique name for a column of the file, with the ASCII letters, digits and underscores that rules and TOML
-    keys allow.
+    """Return a unique name for a column, with the ASCII letters, digits and underscores that rules and TOML keys allow.
 
     Parameters
     ----------
     source : name of the column in the file.
-    used_names : names of other columns. The result is a different name.
+    used_names : names of other columns.
     """
     name = re.sub(r"\W+", "_", unaccented(source.strip()), flags=re.ASCII).strip("_") or "column"
     if not name.isidentifier() or name in _RESERVED:
@@ -459,7 +426,7 @@ class AskedFor:
 
     Attributes
     ----------
-    only : the columns to draft, and no other column, or None for all columns.
+    only : the columns to draft, or None for all columns.
     leave_out : columns that are not drafted.
     """
 
@@ -467,8 +434,7 @@ class AskedFor:
     leave_out: tuple[str, ...] = ()
 
     def of(self, names: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
-        """Apply the user's selection to a file. Return the names of the columns to read, in the order of the file, and the
-        columns that are left out.
+        """Return the names of the columns to read, in the order of the file, and the columns that are left out.
 
         Raises
         ------
@@ -500,13 +466,11 @@ def chosen_columns(
     important: Collection[str] = (),
     most: int = MOST_COLUMNS,
 ) -> tuple[list[ColumnDraft], list[LeftOut]]:
-    """Select at most `most` columns for a draft, preferably with strong associations. Return them in the order of the file,
-    and the other columns with the reason for leaving them out.
+    """Select at most `most` columns for a draft, preferably with strong associations.
 
-    A release should preserve the associations of its columns, above all the associations with important columns. So columns
-    with strong associations are preferred. A column without associations can have a release of its own. A column that is
-    nearly always empty has few associations. The constants `ORDER` and `ORDER_BY_IMPORTANT` state the ranking. If several
-    columns are drafted from a column of the file, such as year and month of a date, each of them counts.
+    Return them in the order of the file, and the other columns with the reason for leaving them out. The constants `ORDER`
+    and `ORDER_BY_IMPORTANT` state the ranking. If several columns are drafted from a column of the file, such as year and
+    month of a date, each counts.
 
     Parameters
     ----------
@@ -534,12 +498,10 @@ def chosen_columns(
 def _ties(
     sources: list[str], columns: Sequence[ColumnDraft], parts: Iterable[Mapping[str, Texts]], n: int, important: Collection[str]
 ) -> list[list[float]]:
-    """Return two numbers for each column of the file, by which the columns can be sorted. Columns with strong associations
-    get the smallest numbers, so that they come first.
+    """Return two sort keys for each column of the file, smallest for columns with strong associations.
 
-    The first number is the column's strongest association with an important column, or 0 if no association is strong. The
-    second number is the mean association with its most associated columns. Both are multiplied by minus the share of rows with
-    a value.
+    The first is the column's strongest association with an important column, or 0 if no association is strong; the second
+    is the mean with its most associated columns. Both are multiplied by minus the share of rows with a value.
     """
     missing = {column.source: {*InputTable().missing_values, *column.missing_values} for column in columns}
     numbers = {column.source for column in columns if column.bins and not column.of_date}
@@ -556,11 +518,10 @@ def _ties(
 
 
 def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: bool) -> np.ndarray:
-    """Divide the rows into at most nine groups by their value in one column, so that the association of any two columns can
-    be measured by Cramer's V. Return the (n_rows,) groups, with -1 for a row without a value.
+    """Return the (n_rows,) group of each row by its value in one column, for Cramer's V, or -1 without a value.
 
-    Numbers are divided at their quantiles into eight groups. Each frequent string is a group, and all other strings share one
-    group.
+    Numbers are divided at their quantiles into eight groups. The eight most frequent strings are groups, and all others
+    share one.
     """
     places = {text: place for place, text in enumerate(dict.fromkeys(texts))}  # each different text is examined once
     codes = np.fromiter(map(places.__getitem__, texts), dtype=np.int64, count=len(texts))
@@ -577,9 +538,8 @@ def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: b
 
 
 def _strengths(groups: np.ndarray) -> np.ndarray:
-    """Return the (n_columns, n_columns) matrix of Cramer's V of every two columns, over the rows with values in both columns.
-
-    The diagonal is 0. The tables of some columns with all earlier columns are computed as one product of indicator matrices.
+    """Return the (n_columns, n_columns) matrix of Cramer's V of every two columns, over the rows with both values; 0 on the
+    diagonal.
     """
     n_columns, width = len(groups), _GROUPS + 1
     flat = (groups[:, None, :] == np.arange(width)[None, :, None]).astype(np.float32).reshape(n_columns * width, -1)
@@ -622,9 +582,7 @@ _OF_TOP = 0.35
 
 
 def left_out_as_key(answers: Answers) -> LeftOut | None:
-    """Return why a column of keys (values that identify persons, events or places) or of free text is left out. Return None
-    for any other column.
-    """
+    """Return why a column of keys (of persons, events or places) or of free text is left out, or None."""
     named = PARTS["key"].search(answers.source) or PARTS["identity"].search(answers.source)
     none = missing_keys(answers.texts) if named else ()
     left_out = _as_key(replace(answers, texts={text: times for text, times in answers.texts.items() if text not in none}))
@@ -659,8 +617,9 @@ _CLASSIFIED = re.compile(r"[A-Z]\d{2}([.-]?[0-9A-Z]{1,2})?|[A-Z]\d{2}[A-Z]{1,2}\
 
 
 def _are_classified(answers: Answers) -> bool:
-    """Return whether nearly all strings look like codes of a classification, such as I21.4, and many share their first
-    characters. The result is false if the name of the column suggests a key.
+    """Return whether nearly all strings look like codes of a classification, such as I21.4, and many share their beginnings.
+
+    The result is false if the name of the column suggests a key.
     """
     n_written = sum(bool(_CLASSIFIED.fullmatch(text.upper())) for text in answers.texts)
     beginnings, n = len({text[:3] for text in answers.texts}), len(answers.texts)
@@ -673,9 +632,7 @@ def _are_words(texts: Collection[str]) -> bool:
 
 
 def _key(answers: Answers, why: str) -> LeftOut:
-    """Return a key as a column that is left out, with a reason that states how many rows have a unique value or share a
-    value.
-    """
+    """Return a key as a column that is left out; the reason states how many rows have a unique or shared value."""
     times, largest = answers.texts.values(), max(answers.texts.values())
     own_share = sum(often == 1 for often in times) / answers.rows
     because = f"nearly every row has a different value: {why}"
@@ -689,9 +646,7 @@ def _key(answers: Answers, why: str) -> LeftOut:
 
 
 def of_many_texts(answers: Answers) -> LeftOut:
-    """Return the reason for leaving out a column with too many different strings. If the strings are codes of about equal
-    frequency, the reason adds that they may be a key.
-    """
+    """Return why a column with too many different strings is left out, and whether its strings may be a key."""
     times, n = np.array([*answers.texts.values()]), len(answers.texts)
     because = f"it has {n:,} different texts, and most texts are rare (group the texts first)"
     if not _is_even(times) or _are_words(answers.texts):
@@ -704,8 +659,8 @@ _STANDS_FOR_NONE = re.compile(r"0+|9+|-\d+|x+|" + "|".join(map(re.escape, sorted
 
 
 def missing_keys(times: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the values of a key, such as 0 or 99999, that seem to mean that the key is unknown. Each of these values
-    occurs in far more rows than any ordinary value of the key.
+    """Return the values of a key, such as 0 or 99999, that seem to mean an unknown key: far more rows have them than any
+    other.
 
     Parameters
     ----------
@@ -720,11 +675,10 @@ def missing_keys(times: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _differ_by_design(answers: Answers) -> bool:
-    """Return whether numbers that are all different were assigned to the rows, as serial numbers are, and do not differ by
-    chance.
+    """Return whether numbers that are all different were assigned to the rows, as serial numbers are.
 
-    This is assumed if chance would give at least ten pairs of equal numbers, or if all have the same number of digits, nine or
-    more.
+    This holds if chance would give at least ten pairs of equal numbers, or if all numbers have the same number of digits,
+    at least nine.
     """
     values, rows = np.array([float(text) for text in answers.texts]), answers.rows
     pairs = rows * (rows - 1) / 2 / (values.max() - values.min() + 1)
@@ -732,13 +686,11 @@ def _differ_by_design(answers: Answers) -> bool:
 
 
 def _number_of_something(answers: Answers) -> str:
-    """Return the evidence that whole numbers are a key, such as "fewer numbers in the range are missing than chance
-    explains". The result is empty if the numbers may be a quantity or codes.
+    """Return the evidence that whole numbers are a key, or an empty string if they may be a quantity or codes.
 
-    A quantity has about the same density in neighbouring parts of its range. This density determines the expected number of
-    different values. Serial numbers have more different values, because hardly any number is missing. Numbers of persons who
-    occur several times have fewer different values. Rounded or skewed amounts and codes have fewer different values, too, so
-    other properties of the frequencies are tested as well.
+    A quantity has about constant density in each part of its range, which gives an expected number of different values.
+    Serial numbers have more different values; numbers of persons who occur several times have fewer, but so have rounded
+    amounts and codes, so further properties are tested.
     """
     by_value = Counter[int]()
     for text, often in answers.texts.items():
@@ -765,10 +717,8 @@ def _number_of_something(answers: Answers) -> str:
 
 
 def _by_chance(values: np.ndarray, times: np.ndarray) -> tuple[float, float]:
-    """Return the mean and the standard deviation of the number of different values that a random quantity would have in as
-    many rows.
-
-    The quantity has the same density as the given numbers in each part of their range.
+    """Return the mean and standard deviation of the number of different values of a random quantity with the same rows and
+    density.
     """
     step = float(np.gcd.reduce((values - values[0]).astype(np.int64)))
     cuts = np.linspace(0, len(values), min(_WINDOWS, len(values) // 10) + 1).astype(int)
@@ -784,8 +734,8 @@ def _by_chance(values: np.ndarray, times: np.ndarray) -> tuple[float, float]:
 
 
 def _fill_a_range(values: np.ndarray, times: np.ndarray, digits: int) -> bool:
-    """Return whether numbers of five digits or more look like serial numbers: most numbers in their range occur, with about
-    equally many rows in both halves of the range.
+    """Return whether numbers of five digits or more fill most of their range, about equally in both halves, as serial
+    numbers do.
     """
     low, high = values[0], values[-1]
     lower_half = times[values <= (low + high) / 2].sum() / times.sum()
@@ -805,8 +755,7 @@ def _ends_evenly(values: np.ndarray, times: np.ndarray) -> bool:
 
 
 def _mark_of_something(answers: Answers) -> str:
-    """Return the evidence that strings are assigned identifiers, such as "all texts have the same pattern, with digits".
-    The result is empty if there is no such evidence.
+    """Return the evidence that strings are assigned identifiers, or an empty string.
 
     Identifiers have the same pattern, at least four digits in the median, and about equal frequencies.
     """
@@ -821,9 +770,7 @@ def _mark_of_something(answers: Answers) -> str:
 
 
 def _shape(text: str) -> str:
-    """Return the pattern of a string, such as "A-999" for "AB-123": 9 for each digit, A for each run of letters, other
-    characters unchanged.
-    """
+    """Return the pattern of a string, such as "A-999" for "AB-123": 9 for each digit, A for each run of letters."""
     kinds = ("9" if letter.isdigit() else "A" if letter.isalpha() else letter for letter in text)
     return "".join(letter if letter == "A" else letter * len(list(run)) for letter, run in groupby(kinds))
 
@@ -844,12 +791,10 @@ SOME = 1_000
 
 
 def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftOut]:
-    """Find columns that repeat the information of another column: each value (bin) of one column occurs with a single value
-    of the other column. Return the columns to leave out, by name.
+    """Find columns that repeat another column: each value (bin) of one occurs with a single value of the other.
 
-    With both columns, noisy tables would allow contradictory rows, such as a stay of 3 days from Monday to Tuesday. Of two
-    columns, the one computed from a date or from the first characters of a code is left out, otherwise the later one. Dummy
-    variables are left out if they state every value of another column, or every value except one.
+    Return the columns to leave out, by name: a column computed from a date or from the first characters of a code,
+    otherwise the later one. Dummy variables are left out if they state all or all but one of the values of another column.
 
     Parameters
     ----------
@@ -880,5 +825,4 @@ def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftO
 
 
 def _used(digits: np.ndarray) -> int:
-    """Return the number of different bins that occur in the rows."""
     return int(np.count_nonzero(np.bincount(digits)))

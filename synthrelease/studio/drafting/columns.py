@@ -1,6 +1,4 @@
-"""Draft each column of a public file as its probable kind (dates, numbers, codes, categories or a weight), or leave the column
-out.
-"""
+"""Draft each column of a public file as dates, numbers, codes, categories or a weight, or leave the column out."""
 
 from __future__ import annotations
 
@@ -91,11 +89,10 @@ class Kind:
 
 
 def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Kind:
-    """Decide whether whole numbers are a quantity or codes, from their name, form, frequencies and the other columns.
+    """Decide whether whole numbers are a quantity, such as ages, or codes of categories.
 
     Parameters
     ----------
-    answers : the column.
     values, rows : (n_values,) at least three different whole numbers in increasing order, and the number of rows with each.
         Numbers with fractions come without their decimal point.
     order : evidence from other columns.
@@ -119,32 +116,26 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
 
 
 def _are_years(values: np.ndarray) -> bool:
-    """Return whether numbers are calendar years from 1850 to 2100.
-
-    They span at most 150 years, and at least 40% of the years occur. If all years are multiples of 5, for example, at least
-    40% of such years occur.
+    """Return whether numbers are calendar years: within 1850 to 2100, over at most 150 years, with at least 40% of these
+    years (or of the multiples of 5, if only such years occur).
     """
     in_range = values[0] in _YEARS and values[-1] in _YEARS and values[-1] - values[0] <= 150
     return bool(in_range and _filled(values) >= 0.4)
 
 
 def _step(values: np.ndarray) -> int:
-    """Return the greatest common divisor of all differences between neighbouring values."""
     return int(np.gcd.reduce(np.diff(values).astype(np.int64)))
 
 
 def _filled(values: np.ndarray, step: int | None = None) -> float:
-    """Return which share of the possible values between the smallest and the largest value occurs. Possible values have equal
-    distances: if 10, 20 and 40 occur, the possible values are 10, 20, 30 and 40, and the share is 0.75.
-    """
+    """Return the share of the possible values in the range that occur: 0.75 for 10, 20 and 40, because 30 is missing."""
     return float(len(values) / ((values[-1] - values[0]) / (step or _step(values)) + 1))
 
 
 def _are_rounded(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Return whether most rows have a round number (a multiple of 5, 10, 50, ...), and a round number is on average more
-    than twice as frequent as another number.
+    """Return whether most rows have a round number (a multiple of 5, 10, 50, ...).
 
-    The result is False for codes that are assigned in tens: numbers between the tens are about as frequent.
+    Round numbers must also be more than twice as frequent as others, which codes assigned in tens are not.
     """
     rows = np.where(values == 0, 0, rows)
     for base in (unit * 10**power for power in range(7) for unit in (5, 10)):
@@ -157,10 +148,7 @@ def _are_rounded(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _unit_of(values: np.ndarray, rows: np.ndarray) -> int:
-    """Return the unit, such as 60 minutes, if nearly all rows have a multiple of this unit, or 0 otherwise.
-
-    At least six multiples occur, and other numbers are less frequent.
-    """
+    """Return the unit, such as 60 minutes, of which at least 90% of the rows have a multiple, or 0 if there is none."""
     for unit in (60, 30, 15, 12):
         whole = values % unit == 0
         others = rows[~whole].mean() if not whole.all() else 0.0
@@ -170,7 +158,7 @@ def _unit_of(values: np.ndarray, rows: np.ndarray) -> int:
 
 
 def _has_holes(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Return whether more than a fifth of the numbers within the middle nine tenths of the rows do not occur."""
+    """Return whether more than a fifth of the possible numbers in the middle 90% of the rows do not occur."""
     cumulated = np.cumsum(rows) / rows.sum()
     middle = values[(cumulated > 0.05) & (cumulated - rows / rows.sum() < 0.95)]
     return bool(len(middle) > 3 and _filled(middle, _step(values)) < 0.8)
@@ -186,9 +174,7 @@ def _points(figure: float, steps: Sequence[tuple[float, float]]) -> float:
 
 
 def _evidence(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Iterable[tuple[float, str]]:
-    """Yield the signs that numbers are codes or a quantity, each as points with a reason. Points above 0 speak for codes,
-    points below 0 for a quantity.
-    """
+    """Yield the signs that numbers are codes (points above 0) or a quantity (points below 0), each with a reason."""
     # the distance of an airport has gaps and tells the airport, as a code does
     if order.tells and len(values) > _FEW and _named_a_quantity(answers) and not PARTS["named"].search(answers.source):
         order = replace(order, of_groups=True)
@@ -203,14 +189,11 @@ def _evidence(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Ord
 def _of_numbers(
     answers: Answers, values: np.ndarray, rows: np.ndarray, *, of_groups: bool = False
 ) -> Iterable[tuple[float, str]]:
-    """Return the signs of codes or of a quantity in the name, form and frequencies of numbers, each as points with a reason.
-
-    Points above 0 speak for codes, points below 0 for a quantity.
+    """Return the signs in the name, form and frequencies of numbers, as points with a reason.
 
     Parameters
     ----------
-    of_groups : whether each number belongs to a group of rows, such as a school. Gaps and frequencies of such numbers show
-        nothing. But numbers of schools have the same number of digits, and sizes of schools do not.
+    of_groups : whether each number belongs to a group of rows, such as a school. Then gaps and frequencies show nothing.
     """
     n, total, filled, name = len(values), int(rows.sum()), _filled(values), words_in(answers.source)
     mostly_none = n > _VERY_FEW and rows[values == 0].sum() > total / 2
@@ -261,9 +244,7 @@ Evidence = tuple[object, float, str]
 
 
 def _named_a_quantity(answers: Answers) -> bool:
-    """Return whether the name of a column suggests a quantity, such as age. A name such as age_code does not, because it
-    also suggests codes.
-    """
+    """Return whether the name of a column suggests a quantity, such as age, and not codes, such as age_code."""
     name = words_in(answers.source)
     return bool(NAMES["quantity"].search(name) and not NAMES["classification"].search(name))
 
@@ -272,9 +253,7 @@ _MANY_VALUES = 150  # Few classifications have more than this number of differen
 
 
 def _thin_out(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Return whether most numbers below the median occur, but larger gaps separate the numbers above it, as in amounts of
-    money.
-    """
+    """Return whether most numbers below the median occur and gaps are wider above the median, as in amounts of money."""
     cumulated = np.cumsum(rows) / rows.sum()
     middle = values[np.searchsorted(cumulated, 0.5)]
     below, above = (values <= middle).sum() / (middle - values[0] + 1), (values > middle).sum() / (values[-1] - middle)
@@ -282,9 +261,7 @@ def _thin_out(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _are_bell_shaped(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Return whether rows become rarer towards both ends of the range, as in test scores but not in codes. Tenths of the
-    range are compared.
-    """
+    """Return whether rows become rarer towards both ends of the range, as in test scores but not in codes."""
     tenths = np.histogram(values, bins=10, weights=rows)[0]
     mode = int(np.argmax(tenths))
     up, down = np.diff(tenths[: mode + 1]), np.diff(tenths[mode:])
@@ -292,12 +269,10 @@ def _are_bell_shaped(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _of_others(order: Order, n_values: int) -> Iterable[tuple[float, str]]:
-    """Yield what other columns show about whether numbers are codes, as points with a reason. Points above 0 speak for
-    codes, points below 0 for a quantity.
+    """Yield what other columns show about whether numbers are codes, as points with a reason.
 
-    If neighbouring numbers are similar in other columns, the numbers are probably a quantity. This counts half if the column
-    has few different numbers, because they may be codes for the steps of a scale. If each of many numbers occurs with one value
-    of another column, as a teacher with a school, the numbers are very probably codes.
+    Numbers are probably a quantity if neighbouring numbers are similar in other columns, and codes if each number occurs
+    with one value of another column, as a teacher with a school.
     """
     if order.part_of:
         yield 4.0, f"{order.part_of!r} has the same first or last digits"
@@ -313,9 +288,7 @@ def _of_others(order: Order, n_values: int) -> Iterable[tuple[float, str]]:
 
 
 def _fall(rows: np.ndarray) -> bool:
-    """Return whether the most frequent number is in the lowest third of the numbers, and the frequencies decrease above it,
-    apart from chance. This is typical of counts, such as numbers of visits, but not of codes.
-    """
+    """Return whether frequencies decrease above a mode in the lowest third, as in counts of visits but not in codes."""
     mode = int(np.argmax(rows))
     return mode < len(rows) / 3 and all(b <= a + 3 * math.sqrt(a) for a, b in pairwise(rows[mode:].tolist()))
 
@@ -328,14 +301,11 @@ def _come_again(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _jumps(values: np.ndarray, rows: np.ndarray) -> float | None:
-    """Return how unlike the frequencies of neighbouring numbers are, compared with any two numbers: near 0 for a quantity,
-    and about 1 for codes.
+    """Return how unlike the frequencies of neighbouring numbers are: near 0 for a quantity, about 1 for codes.
 
-    The result is the mean squared difference between the frequencies of neighbouring numbers, divided by the mean for any two
-    numbers. Frequencies are compared as logarithms, and the part of a difference that chance would cause is subtracted.
-    Rounded numbers have similar frequencies at a distance of 2, 5 or 10. So the function returns the smallest result of these
-    distances. With more than 20 numbers, the first and the last number are ignored, because "none" and "this or more" are
-    frequent answers. The result is None if all numbers are about equally frequent, or if too few are neighbours.
+    The result is the mean squared difference between the log frequencies of neighbours, divided by the mean for any two
+    numbers, both without the part that chance causes. Rounded numbers resemble those at a distance of 2, 5 or 10, so the
+    smallest result counts. The result is None if all numbers are about equally frequent, or if too few are neighbours.
     """
     if len(values) > _FEW:
         values, rows = values[1:-1], rows[1:-1]
@@ -384,7 +354,6 @@ def draft_column(answers: Answers, used_names: Collection[str], order: Order) ->
 
     Parameters
     ----------
-    answers : the column.
     used_names : names that other columns of the draft have.
     order : evidence from other columns, for a column of whole numbers.
     """
@@ -402,10 +371,7 @@ def draft_column(answers: Answers, used_names: Collection[str], order: Order) ->
 
 
 def _design(answers: Answers) -> LeftOut | None:
-    """Return the reason for leaving out a column that looks like the strata or clusters of a sample.
-
-    The result is None for other columns, and for columns whose kind the codebook states.
-    """
+    """Return the reason for leaving out a column that looks like the strata or clusters of a sample, or None."""
     if answers.entry.number or answers.entry.code:
         return None
     name = f"{words_in(answers.source)} {words_in(answers.entry.description)}"
@@ -417,16 +383,12 @@ def _design(answers: Answers) -> LeftOut | None:
 
 
 def _draft_again(answers: Answers, kind: str, how: str = "draft again with a codebook: ") -> str:
-    """Return an instruction to the user: to draft again with a codebook that states the kind of the column, such as numbers
-    or codes.
-    """
+    """Return an instruction to draft again with a codebook that states the kind of the column, such as "code"."""
     return how + json.dumps({answers.source: {"kind": kind}}, ensure_ascii=False)
 
 
 def _untidy(answers: Answers) -> str:
-    """Return why strings must be cleaned before their column can be drafted, such as "its texts are times of day", or an
-    empty string if there is no reason.
-    """
+    """Return why strings must be cleaned before drafting, such as "its texts are times of day", or an empty string."""
     texts = answers.texts
     if not any(map(str.isprintable, texts)):
         return "its texts have line ends or other unprintable characters (remove these characters first)"
@@ -436,10 +398,9 @@ def _untidy(answers: Answers) -> str:
 
 
 def _grouped(answers: Answers, used_names: Collection[str], remark: str) -> ColumnDraft | LeftOut:
-    """Draft a column of codes or categories, or leave it out if too many of its codes are rare.
+    """Draft a column of codes or categories, or leave it out if too many codes are rare.
 
-    The draft has one of three forms: the codes are grouped by their first characters, each code has a bin, or each frequent
-    code has a bin and all other codes share one bin.
+    Codes are grouped by their first characters, or each code (or each frequent code) has a bin.
     """
     if by_beginning := draft_by_beginning(answers, used_names):
         return by_beginning
@@ -450,7 +411,6 @@ def _grouped(answers: Answers, used_names: Collection[str], remark: str) -> Colu
 
 
 def _numeric(answers: Answers, used_names: Collection[str], order: Order) -> ColumnDraft | LeftOut:
-    """Draft a column whose strings are numbers: as numbers, as codes or as a weight."""
     values, rows = answers.numbers
     weight = _is_weight(answers)
     like_a_weight = "" if weight else _like_a_weight(answers)
@@ -474,12 +434,7 @@ def _numeric(answers: Answers, used_names: Collection[str], order: Order) -> Col
 
 
 def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind) -> ColumnDraft | LeftOut:
-    """Add questions to the data steward to a drafted column. If the kind is doubtful, a question asks whether the column
-    holds numbers or codes. Another question asks whether negative codes mean a missing answer.
-
-    If the kind is doubtful, the question states the reasons, what would be different with the other kind, and how to choose
-    it.
-    """
+    """Add the question whether the column holds numbers or codes, or whether negative codes mean a missing answer."""
     if isinstance(drafted, LeftOut):
         return drafted
     if answers.below_zero and drafted.bins:
@@ -505,11 +460,9 @@ def with_kind_doubt(column: ColumnDraft) -> ColumnDraft:
 
 
 def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
-    """Ask questions about at most three in ten columns, so that the data steward reads them. Return all columns; the other
-    questions become remarks.
+    """Ask questions about at most three in ten columns, those with the most bins or codes, so that the steward reads them.
 
-    Questions remain for the columns with the most bins or codes. Questions about numbers or codes are dropped before other
-    questions. A question that is not asked becomes part of the column's remark.
+    Return all columns. Questions that are not asked become remarks; those about numbers or codes are dropped first.
     """
 
     def weight(column: ColumnDraft) -> tuple[bool, int]:
@@ -527,18 +480,16 @@ def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
 
 
 def without_role(column: ColumnDraft) -> ColumnDraft:
-    """Return a column that may be a design weight as an ordinary column of numbers, with a remark that says how to make it
-    a weight.
-    """
+    """Turn a possible design weight into a column of numbers, with a remark on how to make it a weight."""
     remark = column.remark.removeprefix(_AS_WEIGHT)
     return replace(column, weight=False, remark=f'{remark}; drafted as a number; for a design weight set role = "weight"')
 
 
 def _is_weight(answers: Answers) -> bool:
-    """Return whether a column is a design weight, judged by its name or description and by its numbers.
+    """Return whether the name or description and the numbers of a column are those of a design weight.
 
-    The numbers must add up to about the number of rows or more. If the name may also be the name of a body weight, the numbers
-    must not look like kilograms or pounds of a body, or grams of a newborn.
+    The numbers must add up to at least about the number of rows. Unless the name is clear, they must not look like the
+    weight of a body in kilograms, pounds or grams.
     """
     values, rows = answers.numbers
     name = words_in(answers.source)
@@ -564,11 +515,10 @@ def _said_to_be_weight(answers: Answers) -> bool:
 
 
 def with_one_weight(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]) -> tuple[list[ColumnDraft], list[LeftOut]]:
-    """Keep one column of design weights and leave out the others, including replicate weights, because a configuration can
-    name only one. Return the remaining columns, and the columns left out.
+    """Keep one column of design weights and leave out the others, because a configuration can name only one.
 
-    The first weight stays. If a file has weights of persons and of households or firms, the weight of persons stays, because
-    most rows are persons.
+    The first weight stays, but weights of persons precede weights of households or firms. Return the remaining columns, and
+    the columns left out.
     """
     weights = [column for column in columns if column.weight]
     of_others = (NAMES["household"], NAMES["institution"])
@@ -587,9 +537,7 @@ def with_one_weight(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut])
 
 
 def _is_coded_weight(column: ColumnDraft) -> bool:
-    """Return whether a column of codes may hold weights instead: its codes are numbers with gaps, such as 1, 4 and 10, and
-    have no labels.
-    """
+    """Return whether codes may be weights: numbers with gaps, such as 1, 4 and 10, without labels."""
     name, codes = words_in(column.source), column.codes
     numbers = sorted(int(text) for text, code in codes.items() if text.isdecimal() and code.label == text)
     if len(numbers) < max(3, len(codes)) or NAMES["group"].search(name) or PARTS["body"].search(name):
@@ -602,11 +550,9 @@ _NEAR_1, _AT_1 = 0.02, 0.002
 
 
 def _like_a_weight(answers: Answers) -> str:
-    """Return the evidence that numbers are design weights, such as "its mean is 1", whatever the name of their column. The
-    result is empty if there is no evidence.
+    """Return the evidence, apart from the name, that numbers are design weights, such as "its mean is 1", or an empty string.
 
-    A design weight is recognised by a mean of 1, or by repeated fractions that add up to a whole number, the size of a
-    population.
+    A second sign is that repeated fractions add up to a whole number, the size of a population.
     """
     values, rows = answers.numbers
     if answers.entry.number or answers.entry.code or answers.missing_rows or len(values) <= 20 or values[0] <= 0:
@@ -629,7 +575,7 @@ def _repeats_fractions(answers: Answers) -> bool:
 
 
 def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Kind:
-    """Decide whether the numbers in a column are a quantity, such as ages, or codes of categories.
+    """Decide whether the numbers in a column are a quantity or codes.
 
     The codebook decides first, then labels, leading zeros and fractions, and then the evidence of `number_or_code`.
     """
@@ -672,7 +618,6 @@ def numbers(
 
     Parameters
     ----------
-    answers : the column.
     name : wanted name; characters that rules and TOML cannot hold are replaced.
     used_names : names that other columns of the draft have.
     weight : whether the column is a design weight.
@@ -711,8 +656,9 @@ def numbers(
 
 
 def _near_codes(answers: Answers, largest: float) -> str:
-    """Return a question to the data steward: whether codes just above the largest number of a column, such as 98 and 99,
-    really mean a missing answer. The result is empty if there are no such codes.
+    """Return a question to the steward if codes for a missing answer, such as 98 and 99, are just above the largest number.
+
+    Without such codes, the result is an empty string.
     """
     codes = [text for text in answers.missing_values if NUMBER.fullmatch(text) and text not in answers.entry.missing]
     near = sorted(code for code in codes if largest < float(code) < 1.2 * largest)
@@ -753,8 +699,7 @@ class DateColumn:
 
     Attributes
     ----------
-    answers : the column.
-    format : the format of the dates of the column, as in `strptime`.
+    format : the format of the dates, as in `strptime`.
     days : (n_rows,) ordinal of the date of each row (1 for 1 January of year 1), or -1 if the row has no date.
     """
 
@@ -764,7 +709,6 @@ class DateColumn:
 
     @property
     def name(self) -> str:
-        """The name of the column in the file."""
         return self.answers.source
 
     @property
@@ -779,10 +723,9 @@ class DateColumn:
 
 
 def date_format(texts: Collection[str]) -> str | None:
-    """Return the first format in which all strings are dates between 1850 and 2100, or None if there is no such format.
+    """Return the first format in which all strings are dates between 1850 and 2100, or None.
 
-    The result has several formats if each string fits exactly one of them, and each format has a string that no other format
-    fits.
+    The result joins several formats if each string fits exactly one of them.
     """
     if form := next((form for form in FORMATS if texts and all(_parsed(text, form) for text in texts)), None):
         return form
@@ -808,9 +751,7 @@ def _format(form: str) -> DateFormat:
 
 
 def _parsed(text: str, form: str) -> date | None:
-    """Parse a string as a date in the given format, as a release does. Return None if the string is no date between 1850
-    and 2100.
-    """
+    """Parse a string as a date from 1850 to 2100, as a release does, or return None."""
     day = _format(form).read(text)
     return day if day is not None and day.year in _YEARS else None
 
@@ -820,7 +761,6 @@ def date_column(answers: Answers, texts: list[str], codes: np.ndarray) -> DateCo
 
     Parameters
     ----------
-    answers : the column.
     texts, codes : different strings of the column without surrounding blanks, and (n_rows,) the index of the string of each
         row.
     """
@@ -832,11 +772,10 @@ def date_column(answers: Answers, texts: list[str], codes: np.ndarray) -> DateCo
 
 
 def _without_fillers(answers: Answers) -> Answers:
-    """Treat fillers in a column of dates, such as 9999-12-31 and 1900-01-01, as missing values. Other columns are unchanged.
+    """Treat fillers in a column of dates, such as 9999-12-31 and 1900-01-01, as missing values.
 
-    Zeros among dates are fillers. A date is a filler if its year is not between 1850 and 2100. A date that programs write for
-    missing dates, such as 1 January 1900, is a filler only in two cases. Either it is more than five times as frequent as any
-    other date, or it is more than ten years away from all other dates.
+    Zeros and dates outside 1850 to 2100 are fillers. A date that programs write for missing dates, such as 1 January 1900,
+    is one only if it is more than five times as frequent as any other date, or more than ten years from all others.
     """
     zeros = [text for text in answers.texts if not text.strip("0")]
     answers = answers.without(zeros if date_format(answers.texts.keys() - zeros) and not answers.entry.number else [])
@@ -861,10 +800,9 @@ def _without_fillers(answers: Answers) -> Answers:
 
 
 def _unclear_dates(answers: Answers) -> list[LeftOut]:
-    """Return a column of dates in unclear formats as a column that is left out, with the reason. Return an empty list for
-    every other column.
+    """Return a column of dates in unclear formats as left out, or an empty list for other columns.
 
-    For example, spreadsheets store dates as days since 1900 (43831), and programs write 1 February 2020 as 1022020.
+    Examples are days since 1900 in spreadsheets (43831), and 1022020 for 1 February 2020.
     """
     texts, because = answers.texts, ""
     if answers.entry.number or answers.entry.code or answers.entry.labels:
@@ -882,12 +820,11 @@ def _unclear_dates(answers: Answers) -> list[LeftOut]:
 
 
 def draft_dates(dates: Sequence[DateColumn], used_names: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:
-    """Draft columns of dates, for example as year and month or as an age. Return a mapping from the name of each column to
-    its drafted columns, or to the reason for leaving it out.
+    """Draft columns of dates: map the name of each to its drafted columns, or to the reason for leaving it out.
 
-    The time of the record is the column with the fewest missing values, or the earliest of several such columns. This column
-    becomes year and month, or year and week. A date of birth becomes an age in years. Every other date becomes its distance
-    from the time of the record. A date without a day, such as 2020-03, becomes year and month.
+    The time of the record (the column with the fewest missing values, or the earliest of these) becomes year and month, or
+    year and week. A date of birth becomes an age in years, and other dates their distance from the time of the record. A
+    date without a day, such as 2020-03, becomes year and month.
     """
     constant = [column.name for column in dates if len(np.unique(column.days)) == 1]
     drafts: dict[str, list[ColumnDraft] | LeftOut] = {
@@ -912,10 +849,10 @@ def _time_of_record(dates: Sequence[DateColumn]) -> DateColumn:
 
 
 def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
-    """Find the column of dates of birth. Return None if there is no such column.
+    """Find the column of dates of birth, or return None.
 
-    Dates of birth precede another date in at least 95% of the rows. The median distance is at least ten years, or three years
-    if the name of the column says birth.
+    Dates of birth precede another date in at least 95% of the rows, by a median of at least ten years, or three years if
+    the name says birth.
     """
     for column in sorted(dates, key=lambda column: column.median) if len(dates) > 1 else ():
         later = _time_of_record([later for later in dates if later is not column])
@@ -929,11 +866,9 @@ def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
 
 
 def _between(column: DateColumn, first: DateColumn, used: Collection[str], *, is_birth: bool) -> list[ColumnDraft] | LeftOut:
-    """Draft a date as its distance in days or years from another date, the time of the record. For a date of birth, this
-    distance is an age. If the date is left out, return the reason.
+    """Draft a date as its distance in days or years from the time of the record, or return why it is left out.
 
-    The date that is mostly earlier is the start. A date at a fixed distance is left out. The result is empty if the distance
-    cannot be drafted, for example because one of the two formats has no day.
+    The result is empty if one of the two formats has no day, or if no row has both dates.
 
     Parameters
     ----------
@@ -969,12 +904,10 @@ def _between(column: DateColumn, first: DateColumn, used: Collection[str], *, is
 def held_already(
     dated: Mapping[str, list[ColumnDraft] | LeftOut], answers: Mapping[str, Answers], rows: PublicRows
 ) -> dict[str, LeftOut]:
-    """Find dates that can be computed from another date and a column of numbers, such as the day of discharge from the day
-    of admission and the length of the stay. Return these dates, by name, as columns to leave out.
+    """Find dates that another date and a column of numbers determine, such as a discharge by admission and length of stay.
 
-    An example is the length of a stay beside the days of admission and discharge. The numbers may have the other sign, and may
-    differ by a constant, because some programs count both days. Ages may differ by one more year, because some ages are stated
-    at the end of a year.
+    Return these dates, by name, as columns to leave out. The numbers may have the other sign and differ by a constant; ages
+    may differ by one more year.
 
     Parameters
     ----------
@@ -1004,9 +937,7 @@ def _days_of(rows: PublicRows, source: str, form: str) -> np.ndarray:
 
 
 def _are_alike(apart: np.ndarray, column: np.ndarray, known: np.ndarray, slack: int) -> bool:
-    """Return whether a column of numbers states the distance between two dates in nearly all rows, up to the sign and a
-    constant.
-    """
+    """Return whether numbers state the distance between two dates in nearly all rows, up to the sign and a constant."""
     both = known & ~np.isnan(column)
     if both.sum() < max(_FEW, 0.9 * known.sum()):
         return False
@@ -1017,9 +948,7 @@ def _are_alike(apart: np.ndarray, column: np.ndarray, known: np.ndarray, slack: 
 
 
 def _parts(column: DateColumn, used_names: Collection[str]) -> list[ColumnDraft]:
-    """Draft the parts of a date: the year, if there are several years, and the month. If the dates span at most six months,
-    the ISO week takes the place of the month.
-    """
+    """Draft the year of a date, if there are several years, and its month (the ISO week if dates span at most six months)."""
     different, times = np.unique(column.days[column.known], return_counts=True)
     days = dict(zip([date.fromordinal(int(day)) for day in different], times.tolist(), strict=True))
     months, weeks = {(day.year, day.month) for day in days}, {day.isocalendar()[:2] for day in days}
@@ -1052,8 +981,9 @@ _NAMED = 3
 
 
 def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
-    """Treat typing errors in a column of numbers or dates as missing values. Return the column, and a question to the data
-    steward, which is empty if there are no typing errors.
+    """Treat typing errors in a column of numbers or dates as missing values.
+
+    Return the column, and a question to the steward, which is empty if there are no typing errors.
     """
     texts, entry = answers.texts, answers.entry
     allowed = answers.rows // _ONE_IN
@@ -1073,8 +1003,8 @@ def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
 
 
 def _strays(texts: Mapping[str, int], fits: Callable[[str], object], allowed: int) -> dict[str, int]:
-    """Return the strings that the function `fits` rejects, with their frequencies. If more than `allowed` rows have such
-    strings, the result is empty, because the strings are no typing errors.
+    """Return the frequencies of the strings that `fits` rejects, or an empty mapping if more than `allowed` rows have such
+    strings.
     """
     strays, rows = dict[str, int](), 0
     for text, times in texts.items():
@@ -1096,8 +1026,9 @@ def _rows(strays: Mapping[str, int]) -> str:
 def drafted_columns(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None = None, as_key: str = ""
 ) -> tuple[list[ColumnDraft], list[LeftOut], list[str]]:
-    """Draft every column of a public file. Return the drafted columns, the columns left out with the reason, and the names
-    of the columns of dates.
+    """Draft every column of a public file.
+
+    Return the drafted columns, the columns left out, and the names of the columns of dates.
     """
     return drafted_with_rows(file, book, key, as_key)[:3]
 
@@ -1105,15 +1036,15 @@ def drafted_columns(
 def drafted_with_rows(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None, as_key: str
 ) -> tuple[list[ColumnDraft], list[LeftOut], list[str], PublicRows]:
-    """Draft every column of a public file. Return the drafted columns, the columns left out with the reason, the names of
-    the columns of dates, and the rows in which the columns were compared with each other.
+    """Draft every column of a public file.
+
+    Return the drafted columns, the columns left out, the names of the columns of dates, and the rows in which columns were
+    compared.
 
     Parameters
     ----------
-    file : the public file.
     book : information of the codebook about each column.
-    key : name of a column that is left out as a key, or None if there is no such column.
-    as_key : the reason that is given for leaving out the key.
+    key, as_key : a column that is left out as a key, if any, and the reason to give.
     """
     # the texts of each column, without texts that stand for no answer
     answers, mistyped = _read_answers(file, book, key)
@@ -1163,7 +1094,7 @@ def drafted_with_rows(
 def _read_answers(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None
 ) -> tuple[dict[str, Answers], dict[str, str]]:
-    """Return the answers of every column except the key, and the questions about strings that may be typing errors."""
+    """Return the answers of every column except the key, and the questions about possible typing errors."""
     questions = dict[str, str]()
     texts_of = {source: texts for source, texts in file.columns.items() if source != key}
     answers = {source: answers_of(file, source, texts, book.get(source, CodebookEntry())) for source, texts in texts_of.items()}
@@ -1177,12 +1108,10 @@ _BLOCK_NAME = re.compile(r"\d+|(?<=[_.-])[A-Za-z]$")
 
 
 def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
-    """Treat codes for missing answers alike in each block of questions: if 99 means a missing answer in q1, it means the
-    same in q2 and q3. Return all columns.
+    """Treat codes for missing answers alike in a block of questions: if 99 is missing in q1, also in q2 and q3.
 
-    A block is a battery of questions, such as q1, q2 and q3. Its columns have the same name except for a number, or the same
-    labels, and most of their other strings are the same. A code to which the codebook gives another meaning in a column is
-    kept in that column.
+    The columns of a block have the same name except for a number, or the same labels, and share most other strings. A code
+    keeps its meaning where the codebook labels it as an answer.
     """
     blocks: dict[str, list[str]] = {}
     for source, column in answers.items():
@@ -1204,10 +1133,8 @@ def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
 
 
 def _with_shared_texts(answers: Mapping[str, Answers]) -> dict[str, Answers]:
-    """Mark columns of codes that have many strings in common with another column, at least a fifth of their own, as a
-    second diagnosis has with the first. Return all columns, with this mark as `shared`.
-
-    The other column must not be a key.
+    """Mark columns (`shared`) that have at least a fifth of their strings in common with another column that is no key, as
+    a second diagnosis has with the first.
     """
     wide = {
         source: column for source, column in answers.items() if len(column.texts) > MAX_CATEGORIES and not column.are_numbers
@@ -1227,12 +1154,7 @@ _ROWS_OF_EACH = 5
 
 
 def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Find columns of many categories that lie within the larger categories of another column, as industries lie within
-    sectors. Return all columns, with these larger categories as `within`.
-
-    For example, an industry belongs to a sector. The larger categories are those of another column, whose value follows from
-    the category in every row.
-    """
+    """Find columns of categories within the larger categories of another column (`within`), as industries lie within sectors."""
     plain = [column for column in columns if column.codes and not (column.ordered or column.common or column.characters)]
     plain = [column for column in plain if not any(code.spellings for code in column.codes.values())]
     plain.sort(key=lambda column: -len(column.codes))
@@ -1248,8 +1170,7 @@ def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[Colum
 
 
 def _occurring(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows, some: int | None = None) -> np.ndarray:
-    """Return a Boolean matrix that states which strings of two columns occur together in a row. Its shape is (n_texts of
-    `column`, n_texts of `larger`).
+    """Return a Boolean (n_texts of `column`, n_texts of `larger`) matrix: which strings occur together in a row.
 
     Parameters
     ----------
@@ -1261,20 +1182,17 @@ def _occurring(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows, some:
 
 
 def _homes(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows) -> dict[str, str]:
-    """Return, for each category that lies in a single category of another column, as an industry lies in a sector, the
-    label of the larger category.
-    """
+    """Return, for each category that lies in a single category of another column, the label of the larger category."""
     texts, homes, occur = rows.texts[column.source], rows.texts[larger.source], _occurring(column, larger, rows)
     pairs = zip(texts, occur.sum(axis=1).tolist(), occur.argmax(axis=1).tolist(), strict=True)
     return {text: larger.codes[homes[at]].label for text, times, at in pairs if times == 1 and homes[at] in larger.codes}
 
 
 def answers_of(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:
-    """Return the answers of a column. Strings lose blanks at both ends, and missing values are not included.
+    """Return the answers of a column, without missing values and surrounding blanks.
 
     Parameters
     ----------
-    file : the public file.
     source : name of the column.
     texts : how often each string of the column occurs.
     entry : information of the codebook about the column.
@@ -1300,8 +1218,9 @@ def with_areas(
     columns: Sequence[ColumnDraft],
     left_out: Sequence[LeftOut],
 ) -> tuple[AreasDraft, list[ColumnDraft], list[LeftOut]]:
-    """Draft the columns of areas that the option --areas names. Return their draft, the drafted columns without the
-    smallest areas, and the columns that are left out.
+    """Draft the columns of areas that the option --areas names.
+
+    Return their draft, the drafted columns without the smallest areas, and the columns that are left out.
 
     Parameters
     ----------
