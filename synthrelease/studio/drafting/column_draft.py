@@ -267,7 +267,9 @@ class ColumnDraft:
 
     @property
     def keeps_missing(self) -> bool:
-        """Whether missing values have a bin. Otherwise their rows are excluded, which biases other columns if there are many."""
+        """Whether missing values have a bin. Otherwise their rows are excluded, which biases other columns if there are
+        many.
+        """
         return self.missing_bin or (self.missing_rows > KEEP_MISSING and not self.weight)  # a row needs a weight
 
 

@@ -1154,7 +1154,9 @@ _ROWS_OF_EACH = 5
 
 
 def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Find columns of categories within the larger categories of another column (`within`), as industries lie within sectors."""
+    """Find columns of categories within the larger categories of another column (`within`), such as industries within
+    sectors.
+    """
     plain = [column for column in columns if column.codes and not (column.ordered or column.common or column.characters)]
     plain = [column for column in plain if not any(code.spellings for code in column.codes.values())]
     plain.sort(key=lambda column: -len(column.codes))
