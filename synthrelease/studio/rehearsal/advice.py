@@ -6,8 +6,8 @@ The advice has three parts:
 2. The lowest budget of the generator at which the shortlist is accepted often enough.
 3. The total cost of a release with these budgets and the best distribution of the number of rounds.
 
-All rounds of a release share a private fit: the results that are computed once, such as measured tables (`attempts`). The
-rounds share no fit if nothing is computed once. A search for a table ends with "nothing" if no round is accepted.
+A private fit is a result that a release computes once and uses in all rounds, such as measured tables. A search for a table
+ends with "nothing" if no round is accepted.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class CriterionAdvice:
     Attributes
     ----------
     name, epsilon, threshold : the name of the criterion, its planned epsilon and its threshold.
-    noise_sd : standard deviation of the noise, with the median sensitivity of the attempts, or None if the value of the
-        criterion has no noise.
-    figure : median of the criterion values without noise, or None if there are none.
+    noise_sd : standard deviation of the noise at the median sensitivity of the attempts, or None if the value gets no
+        noise.
+    figure : median of the criterion values without noise, or None without values.
     fails : share of the attempts that this criterion rejected, from 0 to 1.
-    false_rejection : probability that noise rejects a candidate whose value is 20% (`MARGIN`) below the threshold. By
-        symmetry, noise accepts a candidate whose value is 20% above the threshold with the same probability.
+    false_rejection : probability that noise rejects a candidate whose value is 20% (`MARGIN`) below the threshold. A value
+        20% above is accepted with the same probability.
     smallest_epsilon : the smallest epsilon at which this probability is at most the wanted level.
     """
 
@@ -79,13 +79,12 @@ class BudgetPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
-    """What to expect of a release, such as its mean number of rounds. In every round, the release draws a configuration (a
-    generator with its settings and bins) from the shortlist, the configurations that a rehearsal on public data selected.
+    """What to expect of a release whose rounds draw configurations (a generator with settings and bins) from the shortlist.
 
-    The probability p that a round is accepted depends on the private fit, which is made once. The values below are means over
-    the fits of the rehearsal. Let f(x) = sum_k Pr[K = k] x^k, where K is the hidden number of rounds. Then nothing = f(1 - p)
-    and expected_rounds = (1 - f(1 - p)) / p. With a stop coin of probability gamma, nothing is (1 - p) gamma / (p + gamma (1 -
-    p)), and expected_rounds is 1 / (p (1 - gamma) + gamma).
+    All values are means over the private fits of the rehearsal. With p the probability that a round is accepted, K the
+    hidden number of rounds and f(x) = sum_k Pr[K = k] x^k: nothing = f(1 - p) and expected_rounds = (1 - f(1 - p)) / p.
+    With a stop coin of probability gamma, nothing is (1 - p) gamma / (p + gamma (1 - p)), and expected_rounds is 1 / (p (1
+    - gamma) + gamma).
 
     Attributes
     ----------
@@ -93,11 +92,10 @@ class Outlook:
     expected_rounds : the mean number of rounds that a search runs.
     typical_rounds : median over the fits of the mean number of rounds. About half of all releases need at most this number.
     nothing : mean probability that no table is accepted.
-    nothing_high : upper end of a 95% interval for `nothing`, from these attempts, or 0 for a search without a limit.
-    fits : the number of private fits from which these values come. It is 1 if rounds share no fit or if no fit has enough
-        attempts.
-    unlucky : number of fits whose share of accepted attempts is less than a tenth of the average share over all fits. A few
-        such fits make the mean number of rounds large although nearly every release needs few rounds.
+    nothing_high : upper end of a 95% interval for `nothing`, or 0 for a search without a limit.
+    fits : number of private fits behind these values: 1 if rounds share no fit or if no fit has enough attempts.
+    unlucky : number of fits whose share of accepted attempts is below a tenth of the average. A few such fits make the mean
+        number of rounds large although nearly every release needs few.
     """
 
     acceptance: float
@@ -115,7 +113,7 @@ def criterion_advice(
     level: float,
     noises: Mapping[str, OneNoise] = MappingProxyType({}),
 ) -> tuple[CriterionAdvice, ...]:
-    """Return, for each acceptance criterion, how its noise compares with its threshold, and how often attempts fail it.
+    """Compare the noise of each acceptance criterion with its threshold, and count how often attempts fail it.
 
     Parameters
     ----------
@@ -155,9 +153,7 @@ def _one_criterion(
 
 
 def typical_sensitivities(attempts: Sequence[AttemptResult], n_criteria: int) -> tuple[float | None, ...]:
-    """Return, for each criterion, the median sensitivity of its value in these attempts, or None if no attempt has a
-    sensitivity.
-    """
+    """Return the median sensitivity of each criterion's value in these attempts, or None without a sensitivity."""
     seen = [
         [sensitivity for result in attempts if (sensitivity := result.sensitivities[index]) is not None]
         for index in range(n_criteria)
@@ -166,21 +162,19 @@ def typical_sensitivities(attempts: Sequence[AttemptResult], n_criteria: int) ->
 
 
 def smallest_epsilon(gap: float, sensitivity: float, level: float) -> float:
-    """Return the smallest epsilon at which noise changes the decision on a criterion value at distance `gap` from the
-    threshold with probability at most `level`.
+    """Return the smallest epsilon at which Laplace noise exceeds `gap` in one direction with probability at most `level`.
 
-    The noise is Laplace noise. It exceeds `gap` in one direction with probability exp(-gap epsilon / sensitivity) / 2.
+    This probability is exp(-gap epsilon / sensitivity) / 2.
     """
     return max(0.0, math.log(1 / (2 * level)) * sensitivity / gap)
 
 
 def total_epsilon(spec: ReleaseSpec, generation: Fraction) -> Fraction:
-    """Return the epsilon that the whole release costs if its generators get another budget."""
     return spec.with_budget(generation=generation).plan.total.epsilon
 
 
 def frontier(spec: ReleaseSpec, attempts: Mapping[Fraction, Sequence[AttemptResult]], level: float) -> tuple[BudgetPoint, ...]:
-    """Return the total epsilon and the acceptance probability of each generation budget, the smallest budget first.
+    """Return the total epsilon and the acceptance probability at each generation budget, the smallest budget first.
 
     Parameters
     ----------
@@ -199,19 +193,19 @@ def frontier(spec: ReleaseSpec, attempts: Mapping[Fraction, Sequence[AttemptResu
 
 
 def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None:
-    """Return the budget with the smallest total epsilon at which the acceptance probability of a round reaches the target,
-    even at the lower end of its confidence interval. If there is no such budget, return None.
+    """Return the budget with the smallest total epsilon at which the acceptance probability surely reaches the target.
+
+    The lower end of its confidence interval must reach the target. Return None if there is no such budget.
     """
     return next((point for point in sorted(points, key=lambda point: point.total) if point.acceptance.low >= target), None)
 
 
 def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per_fit: int = 1) -> Outlook | None:
-    """Estimate what to expect of a release, such as its mean number of rounds, from rounds on public data (attempts) with
-    the configurations on the shortlist. If there are no attempts, return None.
+    """Estimate the number of rounds and the probability of "nothing" from attempts of the shortlist; None without attempts.
 
     Parameters
     ----------
-    law : distribution of the hidden number of rounds, or None for a search without a limit on the number of rounds.
+    law : distribution of the hidden number of rounds, or None for a search without a limit.
     least_per_fit : fits with fewer attempts are left out, because one unlucky candidate would look like an unlucky fit. If
         no fit has enough attempts, all attempts count together. sys.maxsize says that rounds share no fit.
     """
@@ -235,9 +229,8 @@ def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per
 def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared: bool) -> float:
     """Return the upper end of a 95% interval for the probability that a release ends without an accepted table.
 
-    Attempts with different private fits are independent. All attempts are independent if rounds share no fit. If rounds share a
-    fit, the probability for this fit is a convex function of its acceptance probability. So, on average, the estimate from the
-    attempts of the fit is at least as large as this probability.
+    If rounds share a fit, the probability of "nothing" is a convex function of the fit's acceptance probability. So its
+    estimate from a few attempts is, on average, at least as large as this probability.
     """
     if not shared:
         low, _ = bounded_mean([result.chance for result in results])
@@ -246,9 +239,7 @@ def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared:
 
 
 def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> np.ndarray:
-    """Return the mean acceptance probability of the attempts with each private fit, as an (n_fits,) array. A private fit is
-    a random result, such as a noisy measurement, that a release makes once and uses in all rounds. Attempts with the same
-    number share a fit.
+    """Return the mean acceptance probability of the attempts with each private fit (equal numbers), as an (n_fits,) array.
 
     Fits with fewer than `least_per_fit` attempts are left out. If no fit has enough attempts, the only entry is the mean of
     all attempts. Without attempts, the array is empty.
@@ -295,17 +286,14 @@ _FINE, _STEPS = 1_000, 9
 
 
 def numbers_of_rounds(largest: int = MOST_ROUNDS) -> np.ndarray:
-    """Return the numbers of rounds that a rehearsal may propose for a release, in increasing order and none above
-    `largest`, as an (n,) array.
-    """
+    """Return the numbers of rounds that a rehearsal may propose, up to `largest`, as an increasing (n,) array."""
     further = np.geomspace(_EVERY, _MOST, _FURTHER + 1).round()
     values = np.unique(np.concatenate([np.arange(1.0, _EVERY + 1), further, [largest]]))
     return values[values <= largest]
 
 
 def mean_nothing(law: StoppingLaw, chances: Sequence[float]) -> float:
-    """Return the probability that a search for a table ends with "nothing" (no round is accepted), as a mean over the
-    private fits that were tried.
+    """Return the probability that no round of a search is accepted, as a mean over the private fits.
 
     Parameters
     ----------
@@ -315,41 +303,40 @@ def mean_nothing(law: StoppingLaw, chances: Sequence[float]) -> float:
 
 
 def chances_of_nothing(law: StoppingLaw, chances: Sequence[float]) -> list[float]:
-    """Return, for each private fit (a random result that all rounds of a release share), the probability that no round of a
-    search is accepted. It is E[(1 - a)^K], where a is the probability that a round with this fit is accepted, and K is the
-    random number of rounds.
+    """Return, for each private fit, the probability E[(1 - a)^K] that no round of a search is accepted.
+
+    Here a is the probability that a round with this fit is accepted, and K the random number of rounds.
     """
     return np.asarray(law.nothing(1 - np.asarray(chances, dtype=float))).tolist()
 
 
 def mean_rounds_run(law: StoppingLaw, chances: Sequence[float]) -> float:
-    """Return the mean number of rounds that a search runs before it ends, averaged over private fits. For a fit whose
-    rounds are accepted with probability a, it is (1 - E[(1-a)^K]) / a, or E[K] for a = 0, where K is the number of rounds
-    allowed.
+    """Return the mean number of rounds that a search runs before it ends, averaged over private fits.
+
+    For a fit whose rounds are accepted with probability a: (1 - E[(1-a)^K]) / a, or E[K] for a = 0, where K is the number
+    of rounds allowed.
     """
     pairs = zip(chances, chances_of_nothing(law, chances), strict=True)
     return math.fsum((1 - nothing) / chance if chance > 0 else law.mean for chance, nothing in pairs) / len(chances)
 
 
 def best_law(epsilon: float, price: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
-    """Return the distribution of the number of rounds with which a search most often finds a table, among the distributions
-    that cost at most `price`. If no distribution is cheap enough, return None.
+    """Return the distribution of the number of rounds that most often finds a table at a cost of at most `price`.
 
-    The cost is computed on a mesh of acceptance probabilities.
+    The cost is computed on a mesh of acceptance probabilities. Return None if no distribution is cheap enough.
 
     Parameters
     ----------
     epsilon : epsilon of one round, above 0. The delta of a round is 0.
     price : epsilon of the whole search; K = 1 costs the epsilon of one round.
-    chances : for each private fit, the probability that a round is accepted, in [0, 1]. There is only one number if rounds
-        share no fit.
+    chances : for each private fit, the probability that a round is accepted, in [0, 1]; one number if rounds share no fit.
     largest : the largest possible number of rounds.
 
     Returns
     -------
     FiniteLaw | None
-        A distribution with few possible numbers of rounds. The probabilities have few digits and sum to 1. Rounding can change
-        the price and the probability of "nothing" in the last of these digits.
+        Few possible numbers of rounds, with probabilities of few digits that sum to 1. Rounding can change the price and the
+        probability of "nothing" in the last of these digits.
     """
     support, shares, nothing = _solved(epsilon, price, chances, numbers_of_rounds(largest))
     if not len(support):
@@ -365,9 +352,9 @@ def best_law(epsilon: float, price: float, chances: Sequence[float], largest: in
 def _solved(
     epsilon: float, price: float, chances: Sequence[float], rounds: np.ndarray
 ) -> tuple[np.ndarray, dict[int, float], float]:
-    """Find the distribution of the number of rounds that least often ends with "nothing" at this price, by a linear
-    programme over the given numbers of rounds. Return the numbers with a positive probability, these probabilities, and the
-    probability of "nothing".
+    """Find the distribution over these numbers of rounds that least often ends with "nothing" at this price.
+
+    Return the numbers with a positive probability, their probabilities, and the probability of "nothing".
     """
     from scipy.optimize import linprog
 
@@ -382,11 +369,10 @@ def _solved(
 
 
 def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
-    """Return the cheapest distribution of the number of rounds with which a search ends with "nothing" with probability at
-    most `nothing`. If every such distribution costs more than 2 epsilon, the cost of a search without a limit, return None.
+    """Return the cheapest distribution of the number of rounds that ends with "nothing" with probability at most `nothing`.
 
-    The cost is computed on a mesh of acceptance probabilities. The logarithm of the smallest probability falls nearly
-    linearly with the price, so the price is found by Brent's method.
+    The cost is computed on a mesh of acceptance probabilities. Return None if every such distribution costs more than 2
+    epsilon, the cost of a search without a limit.
 
     Parameters
     ----------
@@ -406,9 +392,9 @@ def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], large
 
 
 def _price_of(epsilon: float, nothing: float, chances: Sequence[float], rounds: np.ndarray) -> float | None:
-    """Return approximately the smallest epsilon of a whole search (its price) that ends without a table with probability
-    `nothing`. The distribution of the number of rounds is then the best one at this price. Return None if the price is
-    above 2 epsilon, where epsilon is the cost of one round.
+    """Return about the smallest epsilon of a whole search that ends with "nothing" with probability at most `nothing`.
+
+    Return None if it exceeds 2 epsilon, where `epsilon` is the cost of one round.
     """
     from scipy.optimize import brentq
 
@@ -421,7 +407,7 @@ def _price_of(epsilon: float, nothing: float, chances: Sequence[float], rounds: 
 
 
 def rounded(shares: Mapping[int, float]) -> FiniteLaw:
-    """Return a distribution whose probabilities are rounded to few digits and sum to exactly 1.
+    """Round probabilities to few digits so that they sum to exactly 1.
 
     Parameters
     ----------
@@ -438,9 +424,10 @@ def rounded(shares: Mapping[int, float]) -> FiniteLaw:
 
 
 def _constraints(epsilon: float, price: float, rounds: np.ndarray) -> np.ndarray:
-    """Return the coefficients of the linear programme's constraints as a (2 mesh, n) array, with one column for each number
-    of rounds k and two rows for each acceptance probability on a mesh. A distribution Pr[K = k] costs at most `price` on
-    this mesh if no row has a sum, weighted by these probabilities, above 0.
+    """Return the constraints of the linear programme as a (2 mesh, n) array, a column for each number of rounds.
+
+    A distribution Pr[K = k] costs at most `price` on the mesh of acceptance probabilities if no row has a sum above 0,
+    weighted by these probabilities.
     """
     odds = np.exp(np.linspace(-_REACH, epsilon, _MESH))  # of A'
     factor = math.exp(epsilon)
@@ -454,8 +441,10 @@ def _constraints(epsilon: float, price: float, rounds: np.ndarray) -> np.ndarray
 
 
 def _per_round(accepted: np.ndarray, rejected: np.ndarray, rounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return two (mesh, n) arrays for a search of k rounds that accepts each round with probability A: (1 - (1-A)^k) / A,
-    the mean number of rounds run, and (1-A)^k, the probability that no round is accepted.
+    """Return (1 - (1-A)^k) / A, the mean number of rounds run, and (1-A)^k, the probability of "nothing", as (mesh, n)
+    arrays.
+
+    A search runs at most k rounds and accepts each with probability A.
     """
     logs = np.where(accepted < 0.5, np.log1p(-np.minimum(accepted, 0.5)), np.log(rejected))
     exponents = np.outer(logs, rounds)
@@ -467,16 +456,15 @@ def _per_round(accepted: np.ndarray, rejected: np.ndarray, rounds: np.ndarray) -
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """The cheapest plan for one generation budget (the epsilon or rho for making a table): the distribution of the number
-    of rounds that costs least among those that find a table often enough, and the epsilon of such a release.
+    """The cheapest plan with one generation budget (an epsilon or rho) that finds a table often enough.
 
     Attributes
     ----------
     generation : the generation budget.
     chances : for each private fit (or each attempt, if rounds share no fit), the probability that a round is accepted.
     anew : whether the chances come from new attempts, which had no influence on the choice of this budget.
-    law, total, nothing : the distribution, the epsilon of the whole release with this distribution, and the mean probability
-        that no table is found. All three are None if no distribution finds a table often enough.
+    law, total, nothing : distribution of the number of rounds, epsilon of the whole release, and mean probability that no
+        table is found. All are None if no distribution finds a table often enough.
     """
 
     generation: Fraction
@@ -488,23 +476,21 @@ class Offer:
 
     @property
     def acceptance(self) -> float:
-        """Return the probability that a round is accepted, as a mean over the private fits."""
+        """Return the mean over the private fits of the probability that a round is accepted."""
         return sum(self.chances) / len(self.chances)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """The expected results of the chosen plan. They come from new attempts that had no influence on the choice of the plan.
+    """The expected results of the chosen plan, from new attempts that had no influence on the choice.
 
     Attributes
     ----------
-    acceptance, acceptance_low, acceptance_high : probability that a round is accepted, and the ends of the interval for this
-        probability.
-    nothing, nothing_high : probability that no table is found, and the upper end of the interval for this probability. If
-        rounds share no private fit, this end is the probability at `acceptance_low`.
+    acceptance, acceptance_low, acceptance_high : probability that a round is accepted, and the ends of its interval.
+    nothing, nothing_high : probability that no table is found, and the upper end of its interval. If rounds share no
+        private fit, this end is the probability at `acceptance_low`.
     rounds : mean number of rounds that are run.
-    attempts, fits : the number of attempts and of private fits from which these values come. `fits` is None if rounds share no
-        fit.
+    attempts, fits : numbers of attempts and of private fits; `fits` is None if rounds share no fit.
     """
 
     acceptance: float
@@ -523,8 +509,8 @@ class Proposal:
 
     Attributes
     ----------
-    wanted : the largest probability that no table is found that the steward accepts.
-    offers : the offer for every tried generation budget, the smallest budget first.
+    wanted : the largest probability of "no table" that the steward accepts.
+    offers : one for every tried generation budget, the smallest budget first.
     chosen : the cheapest offer, or None if no offer finds a table often enough.
     judgement : the expected results of the chosen offer. None if no offer was chosen, or if there was no time left.
     without_limit : epsilon of a release with the chosen budget and no limit on its rounds. The rounds then cost twice the
@@ -539,14 +525,12 @@ class Proposal:
 
     @property
     def confirmed(self) -> bool:
-        """Return whether new attempts confirm that the plan finds a table as often as the steward wants."""
+        """Return whether new attempts found a table as often as the steward wants."""
         return self.judgement is not None and self.judgement.nothing <= self.wanted
 
 
 def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
-    """Return the offer with the smallest total epsilon, or None if no offer has a distribution of rounds. Among equally
-    cheap offers, return the first.
-    """
+    """Return the first offer with the smallest total epsilon, or None if no offer has a distribution of rounds."""
     return min((offer for offer in offers if offer.total is not None), key=lambda offer: offer.total or 0, default=None)
 
 
@@ -581,21 +565,20 @@ RunAttempts = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptR
 
 
 def shares_luck(spec: ReleaseSpec) -> bool:
-    """Return whether all rounds of a release depend on one random result that is made once: shared measurements, the
-    private regression of a criterion, or the random division of the rows.
+    """Return whether all rounds of a release depend on one random result that is made once.
+
+    Such results are shared measurements, the private regression of a criterion, and the random division of the rows.
     """
     fits_once = any(criterion.once() for criterion in spec.criteria)
     return fits_once or spec.shared_measurements or spec.options.partition is not None
 
 
 def with_law(spec: ReleaseSpec, generation: Fraction, law: FiniteLaw) -> ReleaseSpec:
-    """Return the specification with this generation budget and this distribution of the number of rounds."""
     return replace(spec.with_budget(generation=generation), selection_rule=SelectionRule(rounds=law))
 
 
 def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
-    """Return the epsilon of one round with this generation budget. Return None if the guarantee of a round is not pure
-    (delta = 0). No distribution of the number of rounds is proposed then.
+    """Return the epsilon of one round with this generation budget, or None if a round has a delta above 0.
 
     With [partition], return the epsilon of the more expensive piece of the file.
     """
@@ -607,8 +590,7 @@ def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
 
 
 def more_budgets(offers: Collection[Offer], planned: Fraction) -> list[Fraction]:
-    """Return generation budgets to try next: the untried budgets one step below and above the budget of the cheapest offer.
-    The list is empty if no offer has a distribution.
+    """Return the untried generation budgets one step below and above the cheapest offer; none without a distribution.
 
     Parameters
     ----------
@@ -629,8 +611,7 @@ class PlanGoal:
     Attributes
     ----------
     nothing : largest probability that no table is found, in (0, 1).
-    target : smallest mean share of accepted rounds. Below this share no distribution is offered, because searches would
-        become long.
+    target : smallest mean share of accepted rounds. Below this share no distribution is offered.
     width : wanted width of intervals. A smaller width needs more attempts.
     """
 
@@ -640,21 +621,18 @@ class PlanGoal:
 
     @property
     def most(self) -> int:
-        """Return the largest number of rounds that may be proposed: ten times 1 / `target`, but at most `MOST_ROUNDS`. If
-        rounds are accepted with probability `target`, 1 / `target` is the mean number of rounds until the first acceptance.
-        """
+        """Return the largest number of rounds that may be proposed: 10 / `target`, but at most `MOST_ROUNDS`."""
         return min(MOST_ROUNDS, math.ceil(10 / self.target))
 
 
 def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], aim: PlanGoal, *, anew: bool = False) -> Offer:
-    """Return, for one generation budget, the cheapest distribution of the number of rounds that finds a table often enough,
-    and the certified epsilon of a release with this distribution. If no distribution finds a table often enough, these
-    entries of the result are None.
+    """Return the cheapest distribution of the number of rounds that finds a table often enough, with its certified epsilon.
+
+    If there is none, `law`, `total` and `nothing` of the result are None.
 
     Parameters
     ----------
     chances : for each private fit, the probability that a round is accepted.
-    aim : the requirements of the steward.
     anew : whether the chances come from new attempts.
     """
     without_law = Offer(generation=generation, chances=tuple(chances), anew=anew)
@@ -674,9 +652,9 @@ def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], aim
 def first_offer(
     spec: ReleaseSpec, generation: Fraction, shortlist: Sequence[int], results: Sequence[AttemptResult], aim: PlanGoal
 ) -> Offer:
-    """Return the cheapest distribution of the number of rounds for a generation budget, estimated from the first attempts,
-    which may also have been used to choose the shortlist. A private fit (a random result that rounds share) counts
-    separately only if at least half of the configurations on the shortlist were tried with it.
+    """Return the offer for a generation budget from the first attempts, which may also have chosen the shortlist.
+
+    A private fit counts separately only if at least half of the shortlist was tried with it.
     """
     return offer(spec, generation, _chances(results, shares_luck(spec), (len(shortlist) + 1) // 2), aim)
 
@@ -684,14 +662,14 @@ def first_offer(
 def propose(
     spec: ReleaseSpec, shortlist: Sequence[int], first: Mapping[Fraction, Offer], aim: PlanGoal, tried: RunAttempts
 ) -> Proposal | None:
-    """Advise how many rounds a release should run, and with which generation budget. Return None if the shortlist has no
-    configuration, or if the guarantee of a round is not pure (delta = 0).
+    """Advise how many rounds a release should run, and with which generation budget.
+
+    Return None if the shortlist is empty, or if the guarantee of a round is not pure (delta = 0).
 
     Parameters
     ----------
-    shortlist : the indices of the configurations on the shortlist.
+    shortlist : the indices of its configurations.
     first : the first offer of each generation budget.
-    aim : the requirements of the steward.
     tried : a function that runs new attempts of the shortlist.
     """
     if not shortlist or not one_round(spec, spec.generation_budget):
@@ -701,8 +679,10 @@ def propose(
     looks = Looks(planned=-(-attempts // _together(shortlist, shared)))
 
     def fresh(generation: Fraction, start: int, phase: str) -> list[AttemptResult]:
-        """Run new attempts until the confidence interval of the acceptance probability is narrow enough, or the planned
-        number is reached, and return their results. If time runs out first, return an empty list.
+        """Run new attempts until the interval of the acceptance probability is narrow enough, or the planned number is
+        reached.
+
+        Return their results, or an empty list if time runs out first.
         """
         pairs, results = fresh_attempts(shortlist, start, attempts), list[AttemptResult]()
         for figures in looks.after:
@@ -738,9 +718,9 @@ def propose(
 
 
 def fresh_attempts(shortlist: Sequence[int], first: int, attempts: int) -> list[tuple[int, int]]:
-    """Return at least `attempts` new attempts to run, as pairs (configuration, number) with numbers from `first` on.
-    Attempts with the same number share a private fit, a random result that all rounds of a release share. The
-    configurations of the shortlist take turns.
+    """Return at least `attempts` pairs (configuration, number) to run, with numbers from `first` on.
+
+    Attempts with the same number share a private fit. The configurations of the shortlist take turns.
     """
     together = min(PER_FIT, len(shortlist))
     return [
@@ -751,15 +731,13 @@ def fresh_attempts(shortlist: Sequence[int], first: int, attempts: int) -> list[
 
 
 def _together(shortlist: Sequence[int], shared: bool) -> int:
-    """Return how many attempts are made with one private fit, that is, with one random result that all rounds of a release
-    share. If the rounds share no such result, return 1.
-    """
+    """Return how many attempts share one private fit (1 if rounds share none)."""
     return min(PER_FIT, len(shortlist)) if shared else 1
 
 
 def _whole_passes(figures: int, shortlist: Sequence[int], shared: bool) -> int:
-    """Return the smallest number of attempts that gives at least `figures` independent results and tries each configuration
-    equally often.
+    """Return the smallest number of attempts with at least `figures` independent results, equally many for each
+    configuration.
 
     The configurations need equally many attempts, because a release draws them uniformly. If rounds share a fit (`shared`),
     the attempts with one fit are one result.
@@ -770,19 +748,16 @@ def _whole_passes(figures: int, shortlist: Sequence[int], shared: bool) -> int:
 
 
 def _units(results: Sequence[AttemptResult], shared: bool) -> tuple[float, ...]:
-    """Return independent observations of the acceptance probability: one for each private fit (a random result that all
-    rounds of a release share), or one for each attempt if the rounds share nothing.
-    """
+    """Return independent observations of the acceptance probability: one for each private fit, or for each attempt without."""
     return _chances(results, shared=True) if shared else tuple(result.chance for result in results)
 
 
 def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, shared: bool) -> Judgement:
-    """Return what to expect of a release with this distribution of the number of rounds. The estimate comes from new
-    attempts that had no influence on the choice of the distribution.
+    """Return what to expect of a release with this distribution of the number of rounds, from new attempts.
 
-    Fits are independent of each other. Attempts are independent, too, if rounds share no fit. The intervals hold after each
-    look (`attempts.Looks`). The probability of "nothing" for a fit is a convex function of the fit's acceptance probability.
-    So, on average, the estimate from a few attempts with the fit is at least as large as this probability.
+    The intervals hold after each look (`attempts.Looks`). Fits are independent of each other; so are attempts, if rounds
+    share no fit. The probability of "nothing" is a convex function of the fit's acceptance probability. So its estimate
+    from a few attempts is, on average, at least as large as this probability.
     """
     units = _units(results, shared)
     low, high = looks.mean(units)
@@ -801,7 +776,5 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, sh
 
 
 def _chances(results: Sequence[AttemptResult], shared: bool, least_per_fit: int = 1) -> tuple[float, ...]:
-    """Return, for each private fit (a random result that all rounds of a release share), the mean acceptance probability of
-    the attempts with this fit. If rounds share no fit, return the mean of all attempts as the only entry.
-    """
+    """Return the mean acceptance probability for each private fit; if rounds share no fit, one mean of all attempts."""
     return tuple(chances_by_fit(results, least_per_fit if shared else sys.maxsize).tolist())

@@ -1,14 +1,14 @@
 """Divide the epsilon of a release among measured tables, sums and the joint test, by tries on public data (`allocate`).
 
-**Search.** In each stage, tries that change all parts at once (`slopes`) show how much the noise of every part worsens every
-criterion. The stage computes the step with which criteria are least likely to fail, at the same total. The search compares the
-whole step and half of the step with the present allocation of the budget. All three allocations use the same noise on the same
-populations (`run_tries`), so that only the allocations differ. The comparison uses the probability of passing with wider noise
-in the joint test. The share of successful tries shows no differences if nearly all tries succeed or nearly all fail.
+**Search.** In each stage, tries that change all parts at once (`slopes`) show how much the noise of every part worsens
+every criterion. The stage computes the step with which criteria are least likely to fail, at the same total. It compares
+the whole step and half of the step with the present allocation of the budget, with the same noise on the same populations
+(`run_tries`). The comparison uses the probability of passing with wider noise in the joint test, because the share of
+successful tries shows no differences if nearly all tries succeed or nearly all fail.
 
 **Selection bias.** The best of several estimates is too optimistic. So all allocations of the search, including the first
-allocation, are compared again on new noise. Then the chosen allocation and the first allocation are judged on noise and
-populations that had no influence on the choice.
+allocation, are compared again on new noise. Then the chosen and the first allocation are judged on noise and populations
+that had no influence on the choice.
 """
 
 from __future__ import annotations
@@ -66,18 +66,17 @@ _WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredPart:
-    """One measurement, or group of measurements, with its own share of the budget: a table, a group of tables, or sums that
-    are measured together with one noise vector. In a setting such as `tables`, it is one term, such as `2 a:b` (the table
-    of columns a and b with weight 2).
+    """A measurement with its own share of the budget: a term of a setting, such as `2 a:b` (the table of a and b with
+    weight 2).
 
     Attributes
     ----------
     field : the setting.
     place : the index of the term in its setting.
-    texts : the terms that follow the weight in the setting: one table, one sum, or several sums that share one noise vector.
+    texts : the terms that follow the weight: one table, one sum, or several sums that share one noise vector.
     number : the number of tables.
-    kept : whether the budget of the part stays unchanged. It does if the part contains the design weight or the random
-        groups of clusters, because readers use these columns and no criterion judges them.
+    kept : whether the budget stays unchanged, for tables of the design weight or the random groups of clusters: readers use
+        these columns, and no criterion judges them.
     """
 
     field: Field
@@ -108,26 +107,20 @@ class Allocation:
 
     @property
     def whole(self) -> Fraction:
-        """Return the sum of the weights of all measured tables and noise vectors of sums."""
         return sum((weight * part.number for part, weight in zip(self.parts, self.weights, strict=True)), Fraction(0))
 
     def moved(self, factors: Sequence[float], test: float) -> Allocation:
-        """Return the allocation in which each weight is multiplied by its factor, and the epsilon of the joint test by
-        `test`.
-        """
+        """Return the allocation with each weight multiplied by its factor, and the epsilon of the joint test by `test`."""
         weights = tuple(few_digits(weight * Fraction(factor)) for weight, factor in zip(self.weights, factors, strict=True))
         return replace(self, weights=weights, test=few_digits(self.test * Fraction(test)))
 
     @property
     def terms(self) -> int:
-        """The number of tables and sums."""
         return sum(len(part.texts) for part in self.parts)
 
     @property
     def too_many(self) -> bool:
-        """Return whether there are too many tables and sums to find the best weight of each by trials. If there are too
-        many, the weights keep their ratios.
-        """
+        """Return whether tries cannot find the weight of each table and sum, so that weights keep their ratios."""
         return self.terms > MOST_PARTS
 
 
@@ -138,9 +131,9 @@ class Divisible:
     Attributes
     ----------
     total : epsilon of the whole release.
-    start : the allocation of the specification, with its weights and its joint test.
+    start : the allocation of the specification.
     unmeasured : the terms of weight 0.
-    left : a cache with the remaining generation budget for each epsilon of the test. Plans with a curve take long to compute.
+    left : a cache with the remaining generation budget for each epsilon of the test.
     """
 
     spec: ReleaseSpec
@@ -151,7 +144,7 @@ class Divisible:
 
     @classmethod
     def of(cls, spec: ReleaseSpec, total: Fraction | None = None) -> Divisible:
-        """Prepare a specification for dividing its budget anew, with the same total epsilon or another one.
+        """Prepare a specification for dividing its total epsilon, or another total, anew.
 
         Raises
         ------
@@ -187,27 +180,20 @@ class Divisible:
 
     @property
     def gaussian(self) -> bool:
-        """Return whether the generation budget is a rho (Gaussian noise, with a variance proportional to 1 / rho) rather
-        than an epsilon.
-        """
+        """Return whether the generation budget is a rho (Gaussian noise) rather than an epsilon."""
         return self.spec.space.generators[0].gaussian
 
     @property
     def power(self) -> int:
-        """Return the power p with which noise falls as the budget grows: the variance of a part's noise is proportional to
-        budget^-p.
-        """
+        """Return the power p at which the variance of a part's noise is proportional to budget^-p."""
         return 1 if self.gaussian else 2
 
     @property
     def unit(self) -> str:
-        """Return the unit of the generation budget, "epsilon" or "rho"."""
         return "rho" if self.gaussian else "epsilon"
 
     def generation(self, allocation: Allocation) -> Fraction:
-        """Return what remains of the total for the generation after the joint test and the other costs; 0 or less if
-        nothing remains.
-        """
+        """Return the generation budget that the joint test and the other costs leave; 0 or less if nothing remains."""
         if allocation.test not in self.left:
             self.left[allocation.test] = self._rho_left(allocation) if self.gaussian else self._epsilon_left(allocation)
         return self.left[allocation.test]
@@ -217,8 +203,9 @@ class Divisible:
         return Fraction(math.floor((self.total - rest) * _FINEST), _FINEST)
 
     def _rho_left(self, allocation: Allocation) -> Fraction:
-        """Return the largest rho for the generation at which the whole release costs at most the total. It is found by
-        bisection, because the release may cost less than the sum of the epsilons of its parts.
+        """Return the largest rho for the generation at which the whole release costs at most the total.
+
+        Bisection is needed, because the release may cost less than the sum of the epsilons of its parts.
         """
         tested = self._tested(allocation)
         pure = [charge for charge in (*tested.plan.once, *tested.plan.per_round, *tested.plan.after) if charge.pure]
@@ -241,16 +228,12 @@ class Divisible:
         return Fraction(math.floor(low * 1000 * _FINEST), 1000 * _FINEST)
 
     def in_budgets(self, allocation: Allocation) -> Allocation:
-        """Return the same allocation with weights that are budgets: the weight of a table, or of a noise vector of sums, is
-        then the epsilon or rho that it gets.
-        """
+        """Return the allocation with the epsilon or rho of each table, or noise vector of sums, as its weight."""
         share = self.generation(allocation) / allocation.whole
         return replace(allocation, weights=tuple(weight * share for weight in allocation.weights))
 
     def margin(self, allocation: Allocation) -> float:
-        """Return the margin of the joint test: the slack (distance from failing) that a candidate needs in every criterion
-        to pass.
-        """
+        """Return the slack (distance from failing) that a candidate needs in every criterion to pass the joint test."""
         test = self._tested(allocation).joint_test
         return 0.0 if test is None else test.margin
 
@@ -259,16 +242,17 @@ class Divisible:
         return self.spec if test is None else replace(self.spec, joint_test=replace(test, epsilon=allocation.test))
 
     def possible(self, allocation: Allocation) -> bool:
-        """Return whether the joint test leaves a part of the total for the generation."""
         return self.generation(allocation) > 0
 
     def spec_with(self, allocation: Allocation) -> ReleaseSpec:
-        """Return the specification with its budget divided by this allocation, which must be possible (`possible`)."""
+        """Return the specification with its budget divided by this allocation, which must be `possible`."""
         return self._spec_of(allocation, self.generation(allocation))
 
     def spec_at(self, allocation: Allocation) -> ReleaseSpec:
-        """Return the specification in which each table, or noise vector of sums, gets its weight as its budget (epsilon or
-        rho). The release may then cost more or less than the total.
+        """Return the specification in which the weights are the budgets (epsilon or rho) of tables and noise vectors of
+        sums.
+
+        The release may then cost more or less than the total.
         """
         fine = 1000 * _FINEST if self.gaussian else _FINEST
         return self._spec_of(allocation, Fraction(math.ceil(allocation.whole * fine), fine))
@@ -281,9 +265,7 @@ class Divisible:
         return replace(self._tested(allocation).with_budget(generation=generation), space=space)
 
     def written(self, allocation: Allocation, name: Field) -> str:
-        """Return the text of one setting, such as `tables`, with each weight as thousandths of the generation budget. It is
-        empty if the setting is not used.
-        """
+        """Return the text of one setting, with weights as thousandths of the generation budget; empty if it is not used."""
         weighted = list(zip(allocation.parts, allocation.weights, strict=True))
         thousandths = self.generation(allocation) * 1000 / allocation.whole
         terms = [(part, few_digits(weight * thousandths)) for part, weight in weighted]
@@ -293,7 +275,7 @@ class Divisible:
 
 
 def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart, Fraction]]:
-    """Yield the tables and sums that a generator is to measure, each with its weight, from its settings such as `tables`."""
+    """Yield the tables and sums of a generator's settings, with their weights."""
     layout, design = spec.space.common.layout, spec.options.design
     asked = set[str]() if design is None else set(filter(None, (design.weight, design.groups)))
     for name in FIELDS:
@@ -312,14 +294,12 @@ def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart,
 
 
 def _settings_of(generator: MarginalsGenerator) -> tuple[object, ...]:
-    """Return a tuple of what a generator measures: the kind of its noise, and its settings of tables and sums. If two
-    generators have equal tuples, they measure the same.
-    """
+    """Return the kind of noise, tables and sums of a generator. Generators with equal tuples measure the same."""
     return (type(generator), *(getattr(generator, name, None) for name in FIELDS))
 
 
 def few_digits(value: Fraction) -> Fraction:
-    """Return a number rounded to a few significant digits, above 0."""
+    """Round a number above 0 to a few significant digits."""
     return Fraction(f"{float(value):.{_DIGITS - 1}e}")
 
 
@@ -337,15 +317,14 @@ _PRIOR_SHARE = 5
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Populations:
-    """The public data on which divisions of the budget (allocations) are tried: tables in the place of the private table,
-    and the public tables from which generators start.
+    """The public data on which allocations are tried.
 
     Attributes
     ----------
     public : the rows of the public file.
-    priors : public tables that generators start from, by their name. If such a table is the public file itself, a random fifth
-        of the file replaces it. No population has a row of this fifth, because otherwise the model would start from the truth.
-    rows : largest number of rows of a population; further rows are removed at random. None means that there is no bound.
+    priors : public tables that generators start from, by their name. If such a table is the public file itself, a random
+        fifth of the file replaces it, and no population has a row of this fifth.
+    rows : largest number of rows of a population, or None. Further rows are removed at random.
     """
 
     public: Counts
@@ -355,14 +334,13 @@ class Populations:
 
     @property
     def divided(self) -> bool:
-        """Return whether generators start from the public file itself. If they do, the file must be divided: a fifth of its
-        rows for the generators, and the other rows in the place of the private table.
-        """
+        """Return whether generators start from the public file itself, so that its rows must be divided."""
         return any(prior.same_as(self.public) for prior in self.priors.values())
 
     def of(self, index: int) -> tuple[Counts, dict[str, Counts]]:
-        """Return one population (a table in the place of the private table), and the public tables that generators start
-        from. Population 0 is the public file itself, with at most `rows` rows.
+        """Return a population (a table in place of the private table), and the public tables that generators start from.
+
+        Population 0 is the public file itself, with at most `rows` rows.
         """
         table, priors = self.public, dict(self.priors)
         if self.divided:
@@ -378,9 +356,7 @@ class Populations:
 
 
 def _thinned(table: Counts, generator: np.random.Generator) -> Counts:
-    """Return a table with fewer rows and other shares: in three random columns, rows on one side of a random cut are kept
-    with probability 0.85.
-    """
+    """Keep rows on one side of a random cut in three random columns with probability 0.85."""
     keep = np.ones(len(table))
     sizes = table.layout.sizes
     cut = [column for column, size in enumerate(sizes) if size > 1]
@@ -412,8 +388,7 @@ _TESTS = (0.7, 0.85, 1.0, 1.2, 1.4)  # Factors of the epsilon of the joint test 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OppositeTries:
-    """Two rounds on public data with the same random numbers. Where the first round gives a table or sum more budget than
-    the division under study, the second gives it less, and the reverse.
+    """Two rounds on public data with the same random numbers and opposite changes of every part's budget.
 
     Attributes
     ----------
@@ -428,8 +403,7 @@ class OppositeTries:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SlopesOfParts:
-    """How much the noise of each measured part (such as a table) worsens each criterion, estimated near one allocation of
-    the budget.
+    """How much the noise of each measured part (such as a table) worsens each criterion near one allocation of the budget.
 
     Attributes
     ----------
@@ -443,14 +417,12 @@ class SlopesOfParts:
 
     @classmethod
     def of(cls, present: Sequence[OppositeTries], earlier: Sequence[OppositeTries], deviations: np.ndarray) -> Self | None:
-        """Estimate how much more noise in each measured part (such as a table) worsens each criterion, from pairs of trials
-        with different budgets. The result is None if too few pairs gave synthetic tables, or if no criterion has a finite
-        slack (distance from failing).
+        """Estimate the slopes from pairs of tries; None with too few pairs, or if no criterion has a finite slack.
 
         Parameters
         ----------
-        present, earlier : pairs at this allocation, and pairs at earlier allocations of the same parts. The slopes are fitted
-            to the differences in all pairs.
+        present, earlier : pairs at this allocation, and at earlier allocations of the same parts. All pairs estimate the
+            slopes.
         deviations : (I,) standard deviations of the noise at this allocation, in the unit of the pairs.
         """
         if len(present) < _LEAST_PAIRS:
@@ -473,9 +445,9 @@ class SlopesOfParts:
         return cls(slacks=middles.mean(axis=0), spreads=np.sqrt((within**2).sum(axis=0) / free), losses=np.array(losses))
 
     def deviations(self, noise: np.ndarray, test: float, margin: float) -> np.ndarray:
-        """Predict how far each of the J aspects (a criterion, or a bin of a criterion on ratios) is from failing, in
-        standard deviations, if the noise of each measured part is multiplied by its factor in `noise`. `test` is the
-        epsilon of the joint test.
+        """Predict the (J,) distances of the aspects from failing, in standard deviations.
+
+        `noise` has the factor of each part's noise, and `test` is the epsilon of the joint test.
         """
         present, moved = self.losses.sum(axis=1), self.losses @ noise
         grown = np.divide(moved, present, out=np.ones_like(present), where=present > 0)
@@ -483,8 +455,7 @@ class SlopesOfParts:
         return np.asarray((self.slacks - (moved - present) - margin) / np.sqrt(variance))
 
     def step(self, divisible: Divisible, present: Allocation, radius: float) -> Allocation:
-        """Return the division of the budget near the present one, with the same total epsilon, with which synthetic tables
-        are least likely to fail a criterion.
+        """Return the allocation near the present one, with the same total, with which criteria are least likely to fail.
 
         Parameters
         ----------
@@ -522,17 +493,15 @@ class SlopesOfParts:
 
 @dataclass(frozen=True, kw_only=True)
 class Try:
-    """The result of one trial of an allocation (a division of the budget): one round of a release, with a public table in
-    the place of the private table.
+    """One round of a release under an allocation, with a public table in place of the private table.
 
     Attributes
     ----------
     population, number : the number of the population and the number of the noise.
-    excess : the smallest slack minus the margin of the joint test, divided by the scale of the noise of the test; -inf without
-        a candidate.
+    excess : the smallest slack minus the margin of the joint test, divided by the scale of the noise of the test; -inf
+        without a candidate.
     good : whether every criterion value, without noise, is at or below its threshold.
-    aspects : the distance of every aspect of the criteria from failing, in sensitivities (`aspects_of`), or an empty tuple if
-        there is no candidate.
+    aspects : the distance of every aspect of the criteria from failing (`aspects_of`); empty without a candidate.
     reached : for each criterion, whether its slack is at least the margin.
     """
 
@@ -544,9 +513,7 @@ class Try:
     reached: tuple[bool, ...]
 
     def chance(self, scale: float = 1.0) -> float:
-        """Return the probability that the synthetic table of this trial passes the joint test if the noise of the test is
-        multiplied by `scale`. Without a synthetic table, the probability is 0.
-        """
+        """Return the probability of passing the joint test if its noise is multiplied by `scale`; 0 without a candidate."""
         if not math.isfinite(self.excess):
             return float(self.excess > 0)
         return passing(0.0, self.excess, scale, Fraction(1))
@@ -554,12 +521,10 @@ class Try:
 
 @one_thread
 def run_tries(spec: ReleaseSpec, populations: Populations, seed: int, population: int, numbers: Sequence[int]) -> list[Try]:
-    """Run some rounds of a release with a public table in the place of the private table, and return one result for each
-    round. For public data only.
+    """Run rounds of a release with a public table in place of the private table. For public data only.
 
-    The noise depends only on seed, population and number, and the draws of `SeededEntropy` are the same up to their scale. So
-    two allocations of one specification differ only in the scale of the same noise, and a few tries show which allocation is
-    better.
+    The noise depends only on seed, population and number. So two allocations of one specification differ only in the scale
+    of the same noise, and a few tries show which allocation is better.
     """
     table, priors = populations.of(population)
     public = PrivateCounts(table, Meter(()))
@@ -585,13 +550,10 @@ def run_tries(spec: ReleaseSpec, populations: Populations, seed: int, population
 
 
 def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: Sequence[float]) -> tuple[float, ...]:
-    """Return how far a candidate (a synthetic table) is from failing each criterion, in units of the criterion's
-    sensitivity. This distance is called the slack. For a criterion on ratios of counts, return the slack of each bin
-    instead.
+    """Return the distance of a candidate from failing each criterion (its slack), in units of the criterion's sensitivity.
 
-    The slack of a criterion on ratios is the smallest slack of all bins. In a bin whose slack is not the smallest, small noise
-    does not change the slack of the criterion, but large noise does. The slack of the bin falls in proportion to the noise of
-    the bin.
+    A criterion on ratios of counts gives the slack of each bin instead. Its own slack is the smallest of these, which small
+    noise in the other bins does not change.
     """
     from synthrelease.criteria.marginals_mechanism import bins_inside, one_way
 
@@ -606,8 +568,8 @@ def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: 
 
 
 def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
-    """Return, for each trial on public data, the probability that a release with the same random numbers finds a table, and
-    that this table truly meets every threshold, as an (n,) array.
+    """Return the (n,) probabilities that releases with the random numbers of these tries find a table that meets every
+    threshold.
 
     A search of several rounds is treated as repeated tests of one candidate, because the measurements are the same.
     """
@@ -617,9 +579,9 @@ def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
 
 
 def smoothed(tries: Sequence[Try], scale: float) -> np.ndarray:
-    """Return, for each trial on public data, the probability that its synthetic table passes the joint test of all criteria
-    if the noise of the test is multiplied by `scale`. With a large `scale`, these (n,) probabilities show which division of
-    the budget is better even if nearly all trials pass the test, or nearly none.
+    """Return the (n,) probabilities of passing the joint test if its noise is multiplied by `scale`.
+
+    A large `scale` shows which allocation is better even if nearly all tries pass the test, or nearly none.
     """
     return np.array([attempt.chance(scale) for attempt in tries])
 
@@ -632,13 +594,12 @@ SMOOTH = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """How often a release with one division of the budget finds a table that truly meets every threshold, estimated from
-    new trials on public data.
+    """How often a release finds a table that truly meets every threshold, estimated from new tries on public data.
 
     Attributes
     ----------
-    success, low, high : mean probability that a release finds a table that meets every threshold, with its 95% interval
-        (`attempts.bounded_mean`). The interval holds for the mean over the tried populations only.
+    success, low, high : mean probability of such a table, with its 95% interval (`attempts.bounded_mean`). The interval
+        holds for the mean over the tried populations only.
     below : for each criterion, the share of the tries whose slack is below the margin.
     tries : the number of tries.
     """
@@ -651,17 +612,13 @@ class Judged:
 
 
 def wide(tries: Sequence[Try]) -> float:
-    """Return a factor for the noise of the joint test with which a typical trial is sure neither to pass nor to fail. With
-    this factor, divisions of the budget can be compared even if all trials pass, or none.
-    """
+    """Return a factor for the noise of the joint test with which a typical try is sure neither to pass nor to fail."""
     finite = [attempt.excess for attempt in tries if math.isfinite(attempt.excess)]
     return max(SMOOTH, abs(float(np.median(finite))) / 2) if finite else SMOOTH
 
 
 def judged(spec: ReleaseSpec, tries: Sequence[Try]) -> Judged:
-    """Return how often a release with this allocation succeeds, in tries that had no influence on the choice of the
-    allocation.
-    """
+    """Return how often a release succeeds, from tries that had no influence on the choice of the allocation."""
     values = success(spec, tries).tolist()
     low, high = bounded_mean(values)
     below = 1 - np.mean([attempt.reached for attempt in tries], axis=0)
@@ -687,15 +644,14 @@ _LEAST_STEP = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class AllocationOutcome:
-    """The result of a search for the best division of the budget: the chosen division, and how often releases with the
-    first and with the chosen division succeed in new trials.
+    """The chosen allocation, and how often releases with the first and the chosen allocation succeed in new tries.
 
     Attributes
     ----------
     divisible : the specification whose budget was divided.
     chosen : the chosen allocation, which may be the allocation of the specification.
-    first_as_is, first_others, chosen_as_is, chosen_others : results of the first and the chosen allocation, on the public file
-        (as_is) and on the other populations.
+    first_as_is, first_others, chosen_as_is, chosen_others : results of the first and the chosen allocation, on the public
+        file (as_is) and on the other populations.
     steps : the number of steps to other weights, or 0 if only the first weights were tried.
     """
 
@@ -709,9 +665,7 @@ class AllocationOutcome:
 
 
 class Search:
-    """A search for the best way to divide the budget. It improves the allocation in steps, chooses the best step on new
-    noise, and judges the choice on further noise and populations.
-    """
+    """A search for the best allocation, which is chosen on new noise and judged on further noise and populations."""
 
     def __init__(
         self,
@@ -728,7 +682,7 @@ class Search:
         self._next_number = 0
 
     def outcome(self) -> AllocationOutcome:
-        """Run the whole search, and return its result. The choice is judged even if the time is used up."""
+        """Run the whole search. The choice is judged even if the time is used up."""
         first = self._divisible.start
         path = self._climbed(first)
         chosen = self._best(path)  # on new noise
@@ -749,9 +703,7 @@ class Search:
         )
 
     def _climbed(self, first: Allocation) -> list[Allocation]:
-        """Improve an allocation (a division of the budget) step by step. Return all allocations on the way, beginning with
-        the given one.
-        """
+        """Improve an allocation step by step, and return all allocations on the way."""
         path, size, earlier = [first], 1.0, list[OppositeTries]()
         if first.too_many:
             return path
@@ -777,13 +729,13 @@ class Search:
         return path
 
     def _noise_of(self, allocation: Allocation) -> np.ndarray:
-        """Return (I,) numbers proportional to the noise (standard deviation) of each measured part under this allocation."""
+        """Return (I,) numbers proportional to the standard deviation of each part's noise."""
         budgets = np.array([float(weight) for weight in self._divisible.in_budgets(allocation).weights])
         return np.asarray(budgets ** (-self._divisible.power / 2))
 
     def _pairs(self, allocation: Allocation, phase: str) -> list[OppositeTries]:
-        """Run pairs of trials with budgets near those of an allocation. In the first trial of a pair, each budget is raised
-        or lowered at random. In the second trial, each budget is changed the other way, with the same random numbers.
+        """Run pairs of tries in which budgets are raised or lowered at random, with opposite changes and the same random
+        numbers.
         """
         budgets, noise = self._divisible.in_budgets(allocation), self._noise_of(allocation)
         coins = SeededEntropy(self._seed, 6, self._next_number).generator()
@@ -808,9 +760,10 @@ class Search:
         ]
 
     def _best(self, path: Sequence[Allocation]) -> Allocation:
-        """Return the allocation that does best in new trials. All allocations are compared first, then the better half in
-        twice as many trials, until one is left. The score of an allocation is its share of successes plus a smoothed
-        probability of passing the joint test, because a few unlucky trials would decide the share of successes alone.
+        """Return the allocation with the best score in new tries: in each turn, the better half is tried twice as often.
+
+        The score is the share of successes plus a smoothed probability of passing the joint test, because a few unlucky
+        tries would decide the share of successes alone.
         """
         candidates, per_population = list(path), 2 * _PER_POPULATION
         while len(candidates) > 1:
@@ -830,8 +783,8 @@ class Search:
     def _compared(
         self, allocations: Sequence[Allocation], populations: Sequence[int], per_population: int, phase: str
     ) -> list[list[Try]]:
-        """Try every allocation on the same public tables with the same new random numbers. Return one list of trials for
-        each allocation, in the order of the allocations.
+        """Try every allocation on the same public tables with the same new random numbers. Return the tries of each
+        allocation.
         """
         numbers = range(self._next_number, self._next_number + per_population)
         self._next_number += per_population
@@ -871,8 +824,9 @@ def _placed(
 def choose_allocation(
     spec: ReleaseSpec, request: AllocationRequest, *, progress: Progress = lambda phase, done, total: None
 ) -> AllocationOutcome:
-    """Choose how the epsilon of a release is divided among measured tables, sums and the joint test, by tries on a
-    **public** file with the layout of the private file. This reads no private data and spends nothing. After the requested
+    """Choose by tries on a **public** file how the epsilon of a release is divided among tables, sums and the joint test.
+
+    The public file has the layout of the private file. This reads no private data and spends nothing. After the requested
     minutes no further step starts, but the choice is still judged.
 
     Raises
@@ -903,13 +857,13 @@ def choose_allocation(
 
 
 def _least_total(divisible: Divisible) -> str:
-    """Return in words what a release costs besides its generation, that is, the total with nothing left for the generation."""
+    """Say what a release costs besides its generation."""
     cost = f"{float(divisible.total - divisible.generation(divisible.start)):g}"
     return "as much" if divisible.gaussian else cost
 
 
 def _above_zero(option: str, text: str | None) -> Fraction | None:
-    """Return the number above 0 in the text of an option, or None if there is no text. Raises InputError for any other text."""
+    """Read a number above 0 from the text of an option, or None without a text."""
     if text is None:
         return None
     with suppress(ValueError, ZeroDivisionError):
@@ -919,9 +873,7 @@ def _above_zero(option: str, text: str | None) -> Fraction | None:
 
 
 def allocation_words(outcome: AllocationOutcome) -> list[str]:
-    """Return sentences on the proposed division of the budget, on how often a release with this division succeeds, and on
-    the trials from which this share was estimated.
-    """
+    """Describe the proposed allocation, how often a release succeeds with it, and the tries behind this estimate."""
     spec, divisible = outcome.divisible.spec, outcome.divisible
     same = outcome.chosen == divisible.start
     compared = "" if same else f"; the current weights reach {_share(outcome.first_as_is)} and {_share(outcome.first_others)}"

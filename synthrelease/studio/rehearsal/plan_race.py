@@ -1,5 +1,5 @@
-"""Choose the generator, tables and budget of a draft. The choice is the cheapest plan that preserves enough associations in
-fits to the public file.
+"""Choose the generator, tables and budget of a draft: the cheapest plan whose fits to the public file preserve enough
+associations.
 """
 
 from __future__ import annotations
@@ -86,14 +86,14 @@ _WITHIN_REACH = 0.03
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """What a steward requires of the release that is drafted, such as its epsilon.
+    """What a steward requires of the drafted release.
 
     Attributes
     ----------
     epsilon : epsilon of the whole release, or None to let `init` choose.
     pure : whether delta is 0.
-    important : the columns whose pairs are measured first and get a criterion. At first, these are names of columns in the
-        file; later, names of columns in the release.
+    important : the columns whose pairs are measured first and get a criterion: first names in the file, later names in the
+        release.
     """
 
     epsilon: Fraction | None = None
@@ -102,7 +102,7 @@ class Promise:
 
     @classmethod
     def of(cls, epsilon: str | None, *, pure: bool, important: tuple[str, ...] = ()) -> Promise:
-        """Return the requirements that a user typed as options, after checking the epsilon.
+        """Check the epsilon that a user typed as an option, and return the requirements.
 
         Raises
         ------
@@ -123,15 +123,15 @@ class Promise:
 
     @property
     def totals(self) -> tuple[Fraction, ...]:
-        """Return the epsilons with which a release may be drafted. The first is the aim, and the next are tried if a draft
-        preserves too little.
+        """Return the epsilons with which a release may be drafted: the aim, then larger ones if a draft preserves too
+        little.
         """
         if self.epsilon is not None:
             return (self.epsilon,)
         return (Fraction(5),) if self.pure else _TOTALS[-3:]
 
     def purse(self, epsilon: Fraction) -> Purse:
-        """Return the budget of the measured tables, and the kind of their noise, if the tables together cost this epsilon."""
+        """Return the budget and the kind of noise of measured tables that together cost this epsilon."""
         if self.pure:
             return Purse(kind=DiscreteLaplace, cost=rounded_down(epsilon))
         return Purse(kind=RoundedGaussian, cost=rounded_down(rho_within(epsilon, self.delta)))
@@ -139,25 +139,25 @@ class Promise:
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """How much of the associations between columns a plan preserves, measured on rows to which its model was not fitted.
+    """How much of the associations between columns a plan preserves, on rows to which its model was not fitted.
 
-    Each fit is made to one half of the public rows and compared with the other half. Relative to the rows of a half, the noise
-    of a fit is as large as the noise of a release relative to all rows.
+    Each fit is made to one half of the public rows and compared with the other half. Relative to the number of rows, its
+    noise is as large as the noise of a release.
 
     Attributes
     ----------
-    share : preserved share of the dependence of all pairs, from 0 for independent columns to 1 for another sample. If this
-        share cannot be estimated, only the pairs with the strongest associations are used. None if there is no estimate.
+    share : preserved share of the dependence of all pairs, or of the pairs with the strongest associations: 0 for
+        independent columns, 1 for another sample, None if it cannot be estimated.
     error : standard deviation of the share between the fits. Their number is `fits`.
-    off, independent, sample : average share of the held-out rows in a wrong cell of a table of two columns. The three shares
-        are for the fits, for independent columns, and for another sample.
+    off, independent, sample : average share of the held-out rows in a wrong cell of a table of two columns, for the fits,
+        for independent columns, and for another sample.
     strong : number of pairs of associated columns.
     lost : associated pairs that most fits lose, including pairs that are associated only in few rows.
     strongest_alone : whether the share is only about the pairs with the strongest associations.
     of_all_rows : whether the held-out rows include all rows of each person, while a release uses only some of them.
-    in_first_bins : whether differences are measured in narrower bins than the bins of the draft. The share is computed in both
-        sets of bins, and the smaller share counts.
-    drawn : number of rows of both halves, if they were drawn at random from the public file, or 0 if they are all rows.
+    in_first_bins : whether the share comes from narrower bins than the draft's. It is computed in both, and the smaller
+        counts.
+    drawn : number of rows of both halves if they were drawn at random from the public file, or 0 if they are all rows.
     """
 
     share: float | None
@@ -175,29 +175,27 @@ class Kept:
 
     @property
     def strong_lost(self) -> tuple[Pair, ...]:
-        """Return the pairs of columns whose association the fits lost although it occurs in more than a few rows."""
+        """Return the lost pairs whose association occurs in more than a few rows."""
         return tuple(pair for pair in self.lost if pair.strong)
 
     @property
     def comparable(self) -> float:
-        """Return a number for comparing plans: the preserved share or, if it cannot be estimated, a substitute that falls
-        as the synthetic rows get farther from the real rows.
+        """Return the preserved share, or a substitute for comparing plans if the share is unknown.
 
-        The share may be unknown. Then fits count as 1 if they are as near to the other half as independent columns are, and as
-        `PROMISED` if their distance is larger by `MOST_EXCESS`.
+        The substitute is 1 for fits as near to the other half as independent columns, and `PROMISED` for fits farther away
+        by `MOST_EXCESS`.
         """
         return min(1.0, 1 - self.excess * (1 - PROMISED) / MOST_EXCESS) if self.share is None else self.share
 
     @property
     def excess(self) -> float:
-        """Return how much farther synthetic rows are from real rows (the other half) than independent columns are, as a
-        share of the distance of independent columns. The value is below 0 if synthetic rows are nearer.
-        """
+        """Return how much farther the fits are from the other half than independent columns, as a share; below 0 if nearer."""
         return self.off / max(self.independent, 1e-9) - 1
 
     def better(self, other: Kept) -> bool:
-        """Return whether this plan loses the association of fewer pairs of columns than the other plan, without preserving
-        clearly less overall. Its preserved share may be smaller by one standard error or, if this is more, by `CLEARLY`.
+        """Return whether this plan loses the association of fewer pairs than the other, without preserving clearly less.
+
+        The preserved share may be smaller by one standard error or by `CLEARLY`, whichever is more.
         """
         slack = max(CLEARLY, math.hypot(*(kept.error / math.sqrt(kept.fits) for kept in (self, other))))
         as_much = self.share is None or other.share is None or self.share >= other.share - slack
@@ -205,9 +203,7 @@ class Kept:
 
     @property
     def words(self) -> str:
-        """Say how much of the associations fits preserved, and how many associated pairs they lost. `init`, the plan, the
-        card and release.json show the same words.
-        """
+        """Say how much of the associations fits preserved, and how many associated pairs they lost."""
         if self.share is None:
             drawn = f"The trials used {self.drawn:,} rows drawn at random from the public file, which are"
             few = f"{drawn if self.drawn else 'The public file has'} too few rows to estimate how much of the associations a "
@@ -236,14 +232,14 @@ class Kept:
 
 
 def shown_share(share: float) -> str:
-    """Return a preserved share in percent, from 0% to 100%."""
     return f"{max(0.0, min(1.0, share)):.0%}"
 
 
 class Comparison:
-    """Two halves of public rows, which show how much a fit to one half preserves: its rows are compared with the other
-    half. A distance is the share of the rows in a wrong cell of a table of two columns (total variation distance), as a
-    mean over pairs of columns.
+    """Two halves of public rows: the rows of a fit to one half are compared with the other half.
+
+    A distance is the share of the rows in a wrong cell of a table of two columns (total variation distance), as a mean over
+    pairs of columns.
 
     Parameters
     ----------
@@ -260,15 +256,13 @@ class Comparison:
 
     @cached_property
     def shares(self) -> tuple[PairTables, PairTables]:
-        """Return, for each half of the rows, the joint distributions of all pairs of columns."""
+        """Return the joint distributions of all pairs of columns in each half."""
         left, right = (shares_of_pairs(side, self.columns) for side in self.sides)
         return left, right
 
     @cached_property
     def yardsticks(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return, for each pair of columns, two distances with which fits are compared: between the two halves of the rows,
-        and between a half and independent columns. Both are (n_pairs,) arrays.
-        """
+        """Return the distance between the halves, and from a half to independent columns, as (n_pairs,) arrays."""
         random = SeededEntropy(self.seed, 14).generator()
         alone = [shares_of_pairs(independent_columns(side, random), self.columns) for side in self.sides]
         apart = (distances(self.shares[1 - side], alone[side])[self.places] for side in (0, 1))
@@ -276,11 +270,10 @@ class Comparison:
 
     @cached_property
     def telling(self) -> tuple[list[int], bool]:
-        """Return the indices of the pairs of columns from which the preserved share is estimated, and whether it can be
-        estimated at all.
+        """Return the indices of the pairs that estimate the preserved share, and whether the estimate is possible.
 
-        The pairs are all pairs or, if that is not enough, the pairs with the strongest associations. The estimate is
-        possible if independent columns are clearly farther from a half than another sample (`TELLING`).
+        It is possible if independent columns are clearly farther from a half than another sample (`TELLING`), for all pairs
+        or else for the pairs with the strongest associations.
         """
         index = {pair: place for place, pair in enumerate(self.pairs)}
         strongest = [index[pair] for pair in tied_pairs(self.pairs)[: len(self.columns)]]
@@ -291,31 +284,27 @@ class Comparison:
         return every, False
 
     def distance(self, side: int, drawn: PairTables) -> float:
-        """Return how far drawn rows are from one half of the public rows: the mean distance of their joint distributions
-        over the pairs of columns.
-        """
+        """Return the mean distance of drawn rows from one half, over the pairs of columns that `telling` returns."""
         return float(distances(self.shares[side], drawn)[self.places[self.telling[0]]].mean())
 
     def preserved(self, off: Sequence[float]) -> list[float]:
-        """Return the share of the associations that each fit preserves, from the distance of its synthetic rows to the
-        other half of the real rows. The share is 0 at the distance of independent columns, and 1 at the distance of another
-        sample of real rows. If the share cannot be estimated, the list is empty.
+        """Return the preserved share of each fit from its distance to the other half; empty if it cannot be estimated.
+
+        The share is 0 at the distance of independent columns, and 1 at the distance of another sample.
         """
         sample, independent = self.means
         return [1 - (distance - sample) / (independent - sample) for distance in off] if self.telling[1] else []
 
     @cached_property
     def means(self) -> tuple[float, float]:
-        """Return the mean distances from a half with which fits are compared: that of another sample (the other half), and
-        that of independent columns.
-        """
+        """Return the mean distances from a half of another sample (the other half) and of independent columns."""
         sample, independent = (float(yardstick[self.telling[0]].mean()) for yardstick in self.yardsticks)
         return sample, independent
 
     @cached_property
     def associated(self) -> dict[int, float]:
-        """Return how strongly the two columns of each associated pair depend on each other, as the mean square contingency
-        by the index of the pair. Pairs that are associated in only a few rows are included.
+        """Return the mean square contingency of each associated pair by its index, including pairs associated in only a few
+        rows.
         """
         n_rows = sum(round(side.total) for side in self.sides)
         tied = [index for index, pair in enumerate(self.pairs) if pair.strong or pair.faint(n_rows)]
@@ -324,14 +313,11 @@ class Comparison:
         return {index: self.contingency(index, (left[places[index]] + right[places[index]]) / 2 * n_rows) for index in tied}
 
     def contingency(self, index: int, counts: np.ndarray) -> float:
-        """Return how strongly the two columns of a pair depend on each other in these counts: the mean square contingency,
-        over the rows with a value of both columns.
-        """
+        """Return the mean square contingency of a pair in these counts, over the rows with a value of both columns."""
         names = sorted(self.pairs[index].columns, key=self.columns.index)
         return float(mean_square_contingency(valued(counts, *(name in self.missing for name in names))))
 
     def of(self, columns: Sequence[str]) -> Comparison:
-        """Return the same two halves with these columns only."""
         if tuple(columns) == self.columns:
             return self
         left, right = (side.project([self.columns.index(name) for name in columns]) for side in self.sides)
@@ -347,10 +333,10 @@ class HeldOut:
     ----------
     fitted : the halves with the rows that a release would use, in the bins of a draft.
     comparison : the halves with the rows to compare with.
-    spread : for every column, an (n_wide, n_narrow) array: how the rows of each bin of the draft are distributed over the bins
-        of the comparison, as shares. None if the bins are the same.
+    spread : for every column, (n_wide, n_narrow) shares of each bin of the draft in the bins of the comparison, or None if
+        the bins are the same.
     of_all_rows : whether the comparison has rows of persons that a release leaves out.
-    own : the comparison in the bins of the draft, as a reader of the release computes it, or None if the bins are the same.
+    own : the comparison in the bins of the draft, or None if the bins are the same.
     drawn_from : number of rows from which the rows of the halves were drawn at random, or 0 if the halves have all rows.
     """
 
@@ -377,7 +363,7 @@ class HeldOut:
         columns: Sequence[str] | None = None,
         drawn_from: int = 0,
     ) -> HeldOut:
-        """Divide public rows at random into two halves, for fits and for comparisons.
+        """Divide public rows at random into two halves.
 
         Parameters
         ----------
@@ -392,8 +378,9 @@ class HeldOut:
 
     @classmethod
     def of_persons(cls, source: Source, spec: ReleaseSpec, missing: Collection[str], seed: int) -> HeldOut:
-        """Divide the persons of a public file into two halves. Models are fitted to the rows that a release would use, and
-        compared with all rows. Rows without a key, which a release excludes, are divided by their positions in the file.
+        """Divide the persons of a public file into two halves, and compare fits to the rows of a release with all rows.
+
+        Rows without a key, which a release excludes, are divided by their positions in the file.
         """
         mark = marker(spec.input, bytes(32), missing_keys=spec.unit.missing_keys)
         transformation, key = spec.space[0].transformation, str(spec.unit.key)
@@ -414,11 +401,7 @@ class HeldOut:
         return cls(fitted=(first[0], first[1]), comparison=comparison, of_all_rows=True)
 
     def kept_without_noise(self) -> float | None:
-        """Return how much of the associations would be preserved if a release gave out its rows without noise, or None if
-        this is unknown.
-
-        The rows of each half are compared with the rows of the other half.
-        """
+        """Return the share of the associations that a release of the rows without noise would preserve, or None if unknown."""
         beside = self.comparison
         counted = (
             (self.own or beside).shares if not self.of_all_rows else [shares_of_pairs(s, beside.columns) for s in self.fitted]
@@ -451,7 +434,6 @@ class HeldOut:
         )
 
     def _compared_in(self, layout: Layout, maps: Sequence[np.ndarray]) -> Comparison:
-        """Return the two halves in the wider bins of a draft, for comparisons in these bins."""
         before = self.own or self.comparison
         places = [before.columns.index(name) for name in layout.columns]
         first, second = (side.project(places).merge(layout, maps) for side in before.sides)
@@ -469,15 +451,16 @@ class HeldOut:
         final: bool = False,
         least: float = -math.inf,
     ) -> Kept | None:
-        """Fit a generator to each half of the rows, draw synthetic rows, and return how much of the associations in the
-        other half these rows preserve. If a fit fails, return None.
+        """Fit a generator to each half, and return how much of the associations in the other half its rows preserve.
+
+        Return None if a fit fails.
 
         Parameters
         ----------
         charge : the charge for a fit to one half.
         final : whether lost pairs are counted, too.
-        least : the share that the generator must preserve to be of use. No further fit is made once all fits are clearly below
-            it.
+        least : the share that the generator must preserve to be of use. No further fit is made once all fits are clearly
+            below it.
         """
         beside, own = self.comparison, self.own
         sample, independent = beside.means
@@ -527,9 +510,7 @@ class HeldOut:
         )
 
     def _in_first_bins(self, shares: PairTables) -> PairTables:
-        """Return the joint tables of all pairs of columns in the narrower bins of the comparison: the rows of each wider
-        bin are divided among the narrower bins inside it.
-        """
+        """Divide the rows of each wider bin among the narrower bins of the comparison, in the joint tables of all pairs."""
         spread = self.spread
         if spread is None:
             return shares
@@ -538,9 +519,7 @@ class HeldOut:
         return PairTables.stacked(divided)
 
     def kept_by_draft(self, spec: ReleaseSpec, progress: Callable[[str], None]) -> Kept | None:
-        """Return how much of the associations the first configuration of a specification preserves in fits to the halves.
-        The specification may have more columns than are compared.
-        """
+        """Return how much of the associations the first configuration of a specification preserves in fits to the halves."""
         one = spec.space[0]
         charge = one.generator.charge(spec.generation_budget / self.part ** (2 if spec.budget.delta else 1))
         plausibility = spec.synthetic.merge(one.transformation)
@@ -549,8 +528,9 @@ class HeldOut:
 
 
 def _drawn(generator: Generator, charge: Charge, table: Counts, background: Background, seed: int, index: int) -> Counts | None:
-    """Fit a generator to public rows and return as many rows drawn from its model, or None if the fit fails. Fits with the
-    same index use the same random numbers, so their noise differs only in its scale.
+    """Fit a generator to public rows and draw as many rows from its model; None if the fit fails.
+
+    Fits with the same index use the same random numbers, so their noise differs only in its scale.
     """
     private = PrivateCounts(table, Meter([charge])).rehearsed(SeededEntropy(seed, 12, index))
     try:
@@ -561,17 +541,14 @@ def _drawn(generator: Generator, charge: Charge, table: Counts, background: Back
 
 
 def _spread(margin: np.ndarray, wide_bins: np.ndarray) -> np.ndarray:
-    """Return how the rows of each wider bin of a column are distributed over the narrower bins inside it, as (n_wide,
-    n_narrow) shares.
-    """
+    """Return (n_wide, n_narrow) shares of the rows of each wider bin in the narrower bins inside it."""
     inside = (wide_bins == np.arange(wide_bins.max() + 1)[:, None]) * np.maximum(margin, 1e-9)
     return np.asarray(inside / inside.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Raced:
-    """A plan for a release that takes part in the comparison: its epsilon, the tables that it measures, and how much of the
-    associations between columns it preserves.
+    """A plan that takes part in the comparison.
 
     Attributes
     ----------
@@ -579,8 +556,7 @@ class Raced:
     purse : budget of the tables.
     told : the tables that are measured.
     kept : the share of the associations that the fits preserve, or None if a fit fails.
-    unpublished : the measuring method in place of published tables: agreements of pairs, or tables that the generator finds.
-        Empty for published tables.
+    unpublished : the measuring method in place of published tables, or empty for published tables.
     """
 
     total: Fraction
@@ -591,14 +567,12 @@ class Raced:
 
     @property
     def share(self) -> float:
-        """Return the preserved share as a number for comparing plans, which is minus infinity if a fit fails."""
+        """Return the preserved share as a number for comparing plans; minus infinity if a fit fails."""
         return -math.inf if self.kept is None else self.kept.comparable
 
     @property
     def surely(self) -> float:
-        """Return a cautious estimate of the preserved share: the share minus one standard error. A plan replaces one with a
-        larger epsilon only if this estimate is large enough.
-        """
+        """Return the preserved share minus one standard error."""
         return self.share - (self.kept.error / math.sqrt(self.kept.fits) if self.kept else 0.0)
 
     @property
@@ -613,19 +587,19 @@ class Raced:
 
     @property
     def family(self) -> str:
-        """Return the name of the generator family that a draft of this plan uses, such as "gaussian_marginals"."""
+        """Return the generator family of a draft of this plan, such as "gaussian_marginals"."""
         if self.unpublished == "adaptive":
             return "adaptive_pure" if self.pure else "adaptive"
         return "marginals" if self.pure else "gaussian_marginals"
 
 
 class PlanRace:
-    """Compares plans for a release by fitting them to the public file, in the drafted bins and with the noise of a release,
-    and measuring how much of the associations between columns they preserve.
+    """Compares plans by the share of the associations that they preserve in fits to the public file, with the noise of a
+    release.
 
     Parameters
     ----------
-    table : the rows. The private file is assumed to have about the same number.
+    table : the rows, in the drafted bins. The private file is assumed to have about the same number.
     held_out : the rows in two halves.
     pairs : all pairs of columns.
     ordered : order of the columns (`Background.ordered`).
@@ -656,8 +630,8 @@ class PlanRace:
     def cheapest(
         self, most: Fraction, above: Fraction = Fraction(0), told: TellingTables | None = None, least: float = -math.inf
     ) -> Raced:
-        """Return the plan with the smallest epsilon that still preserves enough of the associations, or about as much as
-        the plan with epsilon `most`.
+        """Return the plan with the smallest epsilon that preserves enough, or about as much as the plan with epsilon
+        `most`.
 
         Parameters
         ----------
@@ -681,9 +655,7 @@ class PlanRace:
         return best
 
     def at(self, total: Fraction) -> Raced:
-        """Return the plan for a release with this epsilon. The plan measures the tables whose measurement is worth its
-        noise at this epsilon.
-        """
+        """Return the plan that measures the tables that are worth their noise at this epsilon of the whole release."""
         if total not in self._raced:
             own, rows = self._purse(total), self.held_out.drawn_from or self._table.total
             told = telling_tables(
@@ -699,22 +671,24 @@ class PlanRace:
         return self._raced[total]
 
     def next_cheaper(self, total: Fraction) -> Fraction | None:
-        """Return the next smaller epsilon to try, or None if there is no smaller epsilon."""
+        """Return the next smaller epsilon to try, or None."""
         lower = [other for other in _TOTALS if other < total and other >= self._others(other) * Fraction(3, 2)]
         return max(lower, default=None)
 
     def with_own_tables(self, raced: Raced) -> Raced:
-        """If the given plan preserves too little of the associations, try methods that publish no tables. Return the best
-        of their plans if it preserves clearly more, and otherwise the given plan. If the user named important columns, no
-        such method is tried, because it may not measure the pairs of these columns.
+        """If the plan preserves too little, try methods that publish no tables. Return their best plan if it preserves
+        clearly more.
+
+        Otherwise return the given plan.
         """
         plans, least = [] if raced.share >= PROMISED else self._unpublished(raced), raced.share + BETTER
         best = max((replace(plan, kept=self.kept(plan, least)) for plan in plans), key=lambda plan: plan.share, default=raced)
         return best if best.share >= least else raced
 
     def _unpublished(self, raced: Raced) -> list[Raced]:
-        """Return plans with methods that publish no tables, as far as these methods are worth trying. The plans have the
-        tables and the budget of the given plan.
+        """Return the plans worth trying that publish no tables, with the budget of the given plan.
+
+        There are none if the user named important columns, because such plans may not measure their pairs.
         """
         if self._promise.important:
             return []
@@ -726,8 +700,8 @@ class PlanRace:
     def every_way(self, drafted: Raced) -> list[Raced]:
         """Return the drafted plan and the plans of all other measuring methods, fitted with the same epsilon.
 
-        A method that preserves about as much as the draft is also fitted with smaller epsilons, until it preserves less. The
-        list is empty if no share can be estimated.
+        A method that preserves about as much as the draft is also fitted with smaller epsilons, until it preserves less.
+        The list is empty if no share can be estimated.
         """
         if drafted.kept is None or drafted.kept.share is None:
             return []
@@ -743,8 +717,9 @@ class PlanRace:
         return [plan for plan in plans if plan.kept is not None]
 
     def _has_agreements(self, raced: Raced) -> bool:
-        """Return whether agreements (the number of rows in which two columns of two bins agree) are worth measuring in
-        place of tables. This needs enough columns with two bins, few others, and a model of small tables.
+        """Return whether agreements (the number of rows in which two columns of two bins agree) are worth measuring.
+
+        This needs enough columns with two bins, few others, and a model of small tables.
         """
         layout, tied = self._table.layout, [mask.columns for mask in self._background.plausibility.masks]
         generator, of_two = self.generator(raced.told, raced.purse, agreements=True), layout.sizes.count(2)
@@ -753,9 +728,9 @@ class PlanRace:
         return generator.effort(layout) <= _MOST_CELLS_OF_AGREEMENTS and not any(generator.mistakes(layout, tied))
 
     def kept(self, raced: Raced, least: float = -math.inf, *, final: bool = False) -> Kept | None:
-        """Fit a plan to the halves of the public file and return how much of the associations it preserves, or None if a
-        fit fails. Unless `final` is True, the result is stored and used again for the same plan. A plan that preserves
-        clearly less than the share `least` gets only one fit.
+        """Fit a plan to the halves, and return how much of the associations it preserves, or None if a fit fails.
+
+        Unless `final`, the result is cached. A plan that preserves clearly less than `least` gets only one fit.
         """
         plan = raced.unpublished, raced.purse, raced.told.tables
         if final:
@@ -774,15 +749,13 @@ class PlanRace:
         return self.held_out.kept(generator, charge, self._background, self._progress, final=final, least=least)
 
     def _important(self) -> list[tuple[int, ...]]:
-        """Return the pairs of columns in which at least one column is important to the user, the strongest association
-        first.
-        """
+        """Return the pairs with at least one column that is important to the user, the strongest association first."""
         names, important = self._table.layout.columns, {*self._promise.important}
         pairs = sorted(self._pairs, key=lambda pair: -pair.cramers_v)
         return [tuple(sorted(map(names.index, pair.columns))) for pair in pairs if important & {*pair.columns}]
 
     def fitted(self, total: Fraction, told: TellingTables, least: float = -math.inf) -> Raced:
-        """Return the plan for a release with this epsilon that measures the given tables, fitted to the public file."""
+        """Return the plan with this epsilon that measures the given tables, fitted to the public file."""
         raced = Raced(total=total, purse=self._purse(total), told=told, kept=None)
         return replace(raced, kept=self.kept(raced, least))
 
@@ -790,13 +763,10 @@ class PlanRace:
         return (promise or self._promise).purse(self.of_tables(total))
 
     def of_tables(self, total: Fraction) -> Fraction:
-        """Return how much of the epsilon of a whole release its measured tables may cost."""
         return max(total - self._others(total), total / 4)
 
     def generator(self, told: TellingTables, purse: Purse, *, agreements: bool = False) -> Generator:
-        """Return a generator that measures these tables. With `agreements`, it measures agreements of two columns in place
-        of the tables of pairs of columns with two bins.
-        """
+        """Return a generator of these tables. `agreements` replace the tables of pairs of columns with two bins."""
         pure, pairs = purse.kind is DiscreteLaplace, "agreements" if agreements else None
         tables = formula_by_cells(self.terms(told, agreements=agreements), self._table.layout.columns)
         family = Marginals if pure else GaussianMarginals
@@ -829,30 +799,25 @@ _MOST_BESIDE_ENOUGH = 15
 
 
 def needed_of(most: float) -> float:
-    """Return how much of the associations a plan with less epsilon must still preserve to replace the best plan, which
-    preserves the share `most`.
-    """
+    """Return the share that a plan with less epsilon must preserve to replace the best plan, which preserves `most`."""
     return min(ENOUGH, max(most - CLEARLY, min(most, PROMISED)))
 
 
 def _charge(purse: Purse, part: Fraction) -> Charge:
-    """Return the charge (privacy cost) for a fit to a part of the rows, such as a half. With this charge, the noise is as
-    large relative to the part as the noise of a release relative to all rows.
-    """
+    """Return the charge for a fit to a part of the rows, with the relative noise of a release."""
     charge = mechanism if purse.kind is DiscreteLaplace else gaussian
     return charge(GENERATION, _cost_for(purse, part), "a fit to public rows")
 
 
 def _cost_for(purse: Purse, part: Fraction) -> Fraction:
-    """Return the epsilon or rho for a fit to a part of the rows, such as a half. With this cost, the noise is as large
-    relative to the part as the noise of a release relative to all rows.
+    """Return the epsilon or rho at which the noise relative to a part of the rows equals the noise of a release relative to
+    all.
     """
     return purse.cost / (part if purse.kind is DiscreteLaplace else part**2)
 
 
 def is_it_worth_it(raced: Raced, at_aimed: float | None) -> str:
-    """Return the question whether the release is worth its epsilon, if the draft needs a large epsilon that the user did
-    not request. Otherwise return an empty text.
+    """Ask whether the release is worth its epsilon if the draft needs a large one; otherwise return an empty text.
 
     Parameters
     ----------
@@ -867,8 +832,9 @@ def is_it_worth_it(raced: Raced, at_aimed: float | None) -> str:
 
 
 def race_words(plans: Sequence[Raced], drafted: Raced) -> str:
-    """Say which measuring method preserved most of the associations at the epsilon of the draft, and how much less the
-    others preserved. The text is empty if only one method was tried.
+    """Say which measuring method preserved most at the epsilon of the draft, and how much less the others preserved.
+
+    The text is empty if only one method was tried.
     """
     best, *others = sorted((plan for plan in plans if plan.total == drafted.total), key=lambda plan: -plan.share) or [drafted]
     if not others:
