@@ -31,35 +31,32 @@ _ROWS_FOR_A_CELL = 4  # Rows of the file for each cell of the drafted columns, s
 
 
 class Faithfulness(Criterion):
-    """The share of released rows that cannot be paired one to one with similar private rows. This share is 1 - (largest number
-    of pairs of similar rows) / n.
+    """The share of released rows that cannot be paired one to one with similar private rows. This share is 1 - (largest
+    number of pairs of similar rows) / n.
 
-    Two rows are similar if they agree in the columns `exact` and `within_one_bin`. Similar rows may be one bin apart in at most
-    `at_most` columns of `within_one_bin`. If the value of `exact_around` lies strictly inside a bin, this bin must match
-    exactly (for example the bin 35-39, if the age 37 matters).
+    Two rows are similar if they agree in the columns `exact` and `within_one_bin`, except that they may be one bin apart in
+    at most `at_most` columns of `within_one_bin`. A bin with the value of `exact_around` strictly inside must match exactly
+    (the bin 35-39, if the age 37 matters).
 
     Privacy
     -------
-    The sensitivity is 1/n: for every similarity rule that is fixed beforehand, a replaced record changes the size of a maximum
-    matching by at most one pair (Proposition 10). Ignored columns and `any_order` only change this public rule. Each record is
-    still a single node of the matching graph.
+    The sensitivity is 1/n: for every similarity rule that is fixed beforehand, a replaced record changes the size of a
+    maximum matching by at most one pair (Proposition 10). Ignored columns and `any_order` only change this public rule.
 
     Attributes
     ----------
-    exact : the columns in which similar rows must agree. A missing value agrees only with a missing value. Every column must be
-        listed here, in `within_one_bin` or in `ignored`. Example: `exact = ["sex"]`.
+    exact : the columns in which similar rows must agree. A missing value agrees only with a missing value. Every column
+        must be listed here, in `within_one_bin` or in `ignored`. Example: `exact = ["sex"]`.
     within_one_bin : columns with an order, in which similar rows may be one bin apart. Example: `within_one_bin = ["age",
         "weight"]`.
-    ignored : the columns that are not compared. If many columns are compared, hardly any row has a similar row, even if two
-        halves of the same file are compared. So ignore columns that are not essential to a row. Example: `ignored = ["month"]`.
-    at_most : in how many columns of `within_one_bin` similar rows may differ. This number is 1, or 0 if similar rows must be
-        equal. Example: `at_most = 0`.
-    exact_around : an important value of a numeric column of `within_one_bin`, such as a legal limit. If this value lies
-        strictly inside a bin, a row in this bin is similar only to rows in the same bin. Example: `exact_around = { mother_age
-        = 37 }`.
-    any_order : if true, the comparison ignores the order of the members of a root. This setting needs [members]. The program
-        first sorts the members of each root by the compared columns, so every member must have the same compared columns.
-        Example: `any_order = true`.
+    ignored : the columns that are not compared, such as columns not essential to a row. With many compared columns, hardly
+        any row has a similar row, even between two halves of the same file. Example: `ignored = ["month"]`.
+    at_most : in how many columns of `within_one_bin` similar rows may differ: 1, or 0 if similar rows must be equal.
+        Example: `at_most = 0`.
+    exact_around : an important value of a numeric column of `within_one_bin`, such as a legal limit. Rows in a bin with
+        this value strictly inside are similar only to rows in the same bin. Example: `exact_around = { mother_age = 37 }`.
+    any_order : if true, the order of the members of a root does not matter: they are first sorted by the compared columns.
+        Needs [members], and every member must have the same compared columns. Example: `any_order = true`.
 
     Examples
     --------
@@ -121,8 +118,8 @@ class Faithfulness(Criterion):
         return wrong
 
     def _unlike(self, linked: Linked | None) -> Iterable[Mistake]:
-        """Yield the mistakes in the setting `any_order`, with which the order of members does not matter. It needs
-        [members], and the columns of all members, such as age_1 and age_2, must be compared in the same way.
+        """Yield the mistakes in `any_order`: it needs [members], and the columns of all members, such as age_1 and age_2,
+        must be compared in the same way.
         """
         if linked is None:
             yield Mistake("any_order", "any_order = true requires a configuration with [members]")
@@ -137,13 +134,10 @@ class Faithfulness(Criterion):
                 yield Mistake("any_order", f"{problem}, with the same exact_around")
 
     def compared(self, layout: Layout) -> tuple[int, ...]:
-        """Return the indices of the columns that are not ignored."""
         return tuple(index for index, name in enumerate(layout.columns) if name not in self.ignored)
 
     def steps(self, transformation: Transformation) -> tuple[Step, ...]:
-        """Return an entry for each column in which similar rows may differ by one bin (`within_one_bin`), such as age. The
-        entry says which bins of the column are similar to the next higher bin.
-        """
+        """Return, for each column of `within_one_bin`, which of its bins are similar to the next higher bin."""
         from synthrelease.criteria.faithfulness_mechanism import Step
 
         compared, steps = self.compared(transformation.layout), []
@@ -155,14 +149,12 @@ class Faithfulness(Criterion):
 
 
 def similar_to_next(bins: Binning | PublishedColumn, kind: str, around: float | None) -> np.ndarray:
-    """Return an (n_bins,) mask of the bins of a column that count as similar to their next higher bin, such as neighbouring
-    age groups.
+    """Return an (n_bins,) mask of the bins that are similar to their next higher bin.
 
     Parameters
     ----------
-    bins : the bins of the column. The last bin, the bin of missing values, is similar only to itself. Bins of categories have
-        no limits.
-    around : a value, or None. If the value lies strictly inside a bin, rows in this bin must match exactly.
+    bins : the bins of the column. The last bin, of missing values, is similar only to itself.
+    around : a value or None. Rows in a bin with this value strictly inside must match exactly.
     """
     n_bins, present = len(bins.labels), bins.present
     allowed = np.arange(n_bins) < present - 1
@@ -193,8 +185,8 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         )
 
     def known_error(self, limit: float, facts: PublicFacts) -> Unmatched | None:
-        """Return a bound on the number of original rows that cannot be paired with a similar released row, rounded down to
-        a whole number. Return None if the order of members does not matter (`any_order`).
+        """Return a bound on the number of original rows without a similar released row, rounded down. None if the order of
+        members does not matter (`any_order`).
         """
         if self.about.any_order:
             return None  # members of paired roots may be in different slots
@@ -206,7 +198,7 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         return Unmatched(rows=math.floor(facts.n * limit), steps=steps, ignored=self.about.ignored, criterion=self.about.name)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return True if both columns are in `exact` and the loss of their association would change more rows than the
+        """Return whether both columns are in `exact` and the loss of their association would change more rows than the
         threshold allows.
         """
         return not self.about.any_order and pair.columns <= set(self.about.exact) and pair.distance > self.about.threshold

@@ -2,13 +2,13 @@
 cells.
 
 Private: the counts of the table, and the flows and capacities of its cells. Out: the exact criterion value, only for
-`criteria.base_mechanism`, which adds the noise. Neighbours replace one record. For any fixed rule of similarity, this moves the
-size of a maximum matching by at most one pair. So the sensitivity of the criterion value is 1/n (Proposition 10; theory 8.1,
-matching as a flow).
+`criteria.base_mechanism`, which adds the noise. Neighbours replace one record. For any fixed rule of similarity, this moves
+the size of a maximum matching by at most one pair. So the sensitivity of the criterion value is 1/n (Proposition 10; theory
+8.1, matching as a flow).
 
 Rows in the same cell are interchangeable, so a matching of rows is an integral flow: source -> original cell (capacity: its
-count) -> similar synthetic cell -> sink (capacity: its count). The computation starts with a greedy flow. The residual network
-of the greedy flow is split into parts without a connection. Dinic's algorithm (scipy) finds the maximum flow of each part.
+count) -> similar synthetic cell -> sink (capacity: its count). A greedy flow comes first. Its residual network is split
+into unconnected parts, and Dinic's algorithm (scipy) finds the maximum flow of each.
 """
 
 from __future__ import annotations
@@ -52,14 +52,13 @@ def unmatched_share(
     Parameters
     ----------
     synthetic : the candidate's rows, as returned by `compared_rows`.
-    linked : the positions of members in a record, if members are compared in any order; None otherwise.
+    linked : the positions of members in a record if their order does not matter, else None.
     """
     return 1 - maximum_matching(compared_rows(counts, columns, linked), synthetic, steps) / rows
 
 
 def compared_rows(counts: Counts, compared: tuple[int, ...], linked: Linked | None) -> Counts:
-    """Return the table of the compared columns. With `linked`, first sort the members of each root (such as the persons of a
-    household) by their compared bins, so that their order does not matter."""
+    """Return the table of the compared columns. With `linked`, first sort the members of each root by their compared bins."""
     if linked is not None:
         names = counts.layout.columns
         bins = linked.in_order(names, counts.bins, {names[column] for column in compared})
@@ -68,13 +67,11 @@ def compared_rows(counts: Counts, compared: tuple[int, ...], linked: Linked | No
 
 
 def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> int:
-    """Return the largest number of disjoint pairs. In each pair, a left row and a right row are equal or differ by one allowed
-    step.
+    """Return the largest number of disjoint pairs of a left and a right row that are equal or differ by one allowed step.
 
     Parameters
     ----------
-    left, right : tables over the same layout with at most 2**40 rows each. The result is exact, although capacities in scipy
-        have 32 bits: `residual_flow` scales larger capacities in several passes.
+    left, right : tables over the same layout with at most 2**40 rows each, for which the result is exact.
     """
     left, right = near_cells(left, right, {step.column for step in steps})
     groups = _edges(left, right, steps)
@@ -86,12 +83,10 @@ def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> in
 
 
 def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, Counts]:
-    """Remove most of the cells that have no similar cell in the other table, and return the two smaller tables.
+    """Remove most of the cells without a similar cell in the other table, and no others. Return the two smaller tables.
 
-    Similar cells differ in at most one of `columns`, so they agree in all words except one. A cell is kept if, for some word, a
-    hash of its other words also occurs in the other table. So every dropped cell has no similar cell. A hash collision may keep
-    a cell that has no similar cell. This only costs time and memory, and a second hash drops nearly all such cells. In tables
-    of many columns, hardly any cell has a similar cell.
+    Similar cells agree in all words except one. A cell is kept if, for some word, a hash of its other words also occurs in
+    the other table. A hash collision only costs time and memory; a second hash drops nearly all such cells.
     """
     if left.layout.has_codes:
         return left, right
@@ -108,8 +103,7 @@ def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, 
 
 
 def _hashed(table: Counts, left_out: Sequence[int], cells: slice, first_bit: int) -> Iterator[np.ndarray]:
-    """For each word in `left_out`, yield a 31-bit hash of all other words of some cells. A word is an integer that contains the
-    bins of a few columns. `first_bit` chooses the hash."""
+    """For each word in `left_out`, yield a 31-bit hash of all other words of some cells; `first_bit` chooses the hash."""
     mixed = _mixed(words_of(table.layout, rows_at(table.bins, cells)))
     every = mixed.sum(axis=0)
     for word in left_out:
@@ -117,8 +111,8 @@ def _hashed(table: Counts, left_out: Sequence[int], cells: slice, first_bit: int
 
 
 def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
-    """Hash every word of every cell to 64 bits, and return the (n_words, n_cells) hashes (SplitMix finalizer; Steele, Lea &
-    Flood 2014). A word is an integer that contains the bins of a few columns."""
+    """Return (n_words, n_cells) 64-bit hashes (SplitMix finalizer; Steele, Lea & Flood 2014). A word is an integer that
+    contains the bins of a few columns."""
     mixed = np.stack(words).view(np.uint64)
     for number, bits in enumerate(mixed, start=1):
         bits += np.uint64(number * 0x9E3779B97F4A7C15 % 2**64)
@@ -129,11 +123,11 @@ def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _shared(left: Counts, right: Counts, word: int, first_bit: int) -> np.ndarray:
-    """Return a mask over the remainders of hashes. It is True for every hash that occurs in both tables, and for the few other
-    hashes with the same remainder.
+    """Return a mask over the remainders of hashes, True for every hash that occurs in both tables (and for others with the
+    same remainder).
 
-    The hashes of both tables are sorted, with the table as their last bit. If a hash occurs in both tables, two neighbouring
-    entries then differ in this bit alone. In large tables, even and odd hashes are sorted separately, in half the memory.
+    The hashes are sorted with the table as their last bit, so a common hash shows as two neighbours that differ in this bit
+    alone.
     """
     shared, steps = np.zeros(_REMAINDERS, dtype=bool), 1 if len(left) + len(right) < _MANY_HASHES else 2
     for start in range(steps):
@@ -153,10 +147,10 @@ def _shared(left: Counts, right: Counts, word: int, first_bit: int) -> np.ndarra
 
 
 def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the pairs (left cell, right cell) of similar cells, in groups: first equal cells, then a group for each column
-    whose bin is one lower in the right cell, then one for each column whose bin is one higher. Both are sorted by code change.
+    """Return the pairs (left cell, right cell) of similar cells in groups: equal cells, then a group for each column whose
+    bin is one lower in the right cell, then one for each column whose bin is one higher, both sorted by code change.
 
-    Within a group, every cell of either table occurs at most once.
+    Within a group, every cell occurs at most once.
     """
     equal, down, up = right.find(left.bins), list[_Pairs](), list[_Pairs]()
     for codes in _codes_of_words(left, right, {step.column for step in steps}):
@@ -171,15 +165,15 @@ def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[n
 
 @dataclass(frozen=True, kw_only=True)
 class _Codes:
-    """Integer codes of the cells of two tables. They are chosen so that a move of one column to its next bin always adds the
-    same number, the stride of this column.
+    """Integer codes of the cells of two tables. Moving one column to its next bin always adds the same number, the stride
+    of this column.
 
     Attributes
     ----------
-    left_cells, right_cells : the cells in the order of their codes. Left cells that cannot have a similar right cell are left
-        out.
-    left, right : the codes of these cells. Two codes are equal if and only if the cells are equal.
-    strides : for each column of the group, how much the code grows if the column moves to its next bin.
+    left_cells, right_cells : the cells in the order of their codes, without left cells that cannot have a similar right
+        cell.
+    left, right : the codes of these cells; equal codes mean equal cells.
+    strides : the stride of each column of the group.
     """
 
     left_cells: np.ndarray
@@ -196,10 +190,10 @@ class _Codes:
 
 
 def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[_Codes]:
-    """Yield the codes of the cells (see `_Codes`) for each group of neighbouring columns that contains some of `columns`.
+    """Yield the codes of the cells for each group of neighbouring columns that contains some of `columns`.
 
-    A code combines two numbers: the rank of the cell's bins in all other columns among all cells of both tables, and the code
-    of its bins in the group. A layout with codes has a single group of all columns.
+    A code combines the rank of the cell's bins in all other columns with the code of its bins in the group. A layout with
+    codes has a single group.
     """
     layout, n_left = left.layout, len(left)
     n_cells = n_left + len(right)
@@ -235,8 +229,7 @@ def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[
 
 
 def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:
-    """Send as much flow as possible along each edge, subtract it from the free capacities of both ends in place, and return the
-    flows."""
+    """Send as much flow as possible along each edge, subtract it from the free capacities in place, and return the flows."""
     amount = np.minimum(left_free[tails], right_free[heads])
     left_free[tails] -= amount
     right_free[heads] -= amount
@@ -244,8 +237,7 @@ def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
 
 def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> int:
-    """Return how much flow can still be added to a given flow. This is the maximum flow of the residual network, and is
-    computed part by part."""
+    """Return how much flow can be added to a given flow: the maximum flow of the residual network."""
     if not len(tails) or not left_free.any() or not right_free.any():
         return 0
     part = _parts(tails, heads, left_free, right_free)
@@ -253,13 +245,12 @@ def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free:
 
 
 def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:
-    """Divide the cells, the nodes of the flow network, into parts that can be solved separately. Return the (n_left + n_right,)
-    part of each cell, or -1 for cells that can get no further flow.
+    """Divide the cells of the flow network into parts that can be solved separately. Return the (n_left + n_right,) part of
+    each cell, or -1 for cells that can get no further flow.
 
-    No flow passes between connected components, so the maximum flow is the sum over components. A component is finished if it
-    has no free cells on one side: it already has its maximum flow (theory 8.2, independent parts). The other components are
-    combined into parts of a few thousand cells. A part consists of components with similar numbers of free rows, because the
-    algorithm passes over a whole part as often as its slowest component needs.
+    The maximum flow is the sum over connected components. A component without free cells on one side is finished (theory
+    8.2, independent parts). The others are combined into parts of a few thousand cells, by their numbers of free rows,
+    because the slowest component of a part determines its time.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -281,12 +272,10 @@ def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 def residual_networks(
     tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free: np.ndarray, right_free: np.ndarray, part: np.ndarray
 ) -> Iterator[Network]:
-    """Yield the residual network of each part of the cells that is solved separately: what can still flow, given `flows`. Its
-    first node is the source, and its last node the sink.
+    """Yield the residual network of each part, from its source (first node) to its sink (last node).
 
-    All parts are stored in one matrix, in which the nodes of a part are adjacent. So the matrix is sorted only once, and each
-    network is a range of its rows. For each edge the matrix also contains the opposite edge, with capacity 0 where the flow
-    cannot be reduced.
+    All parts are stored in one matrix with adjacent nodes, sorted once; each network is a range of its rows. Each edge has
+    an opposite edge, with capacity 0 where the flow cannot be reduced.
     """
     from scipy.sparse import csr_array
 
@@ -315,12 +304,10 @@ def residual_networks(
 
 
 def residual_flow(network: Network) -> int:
-    """Return the largest flow from the first to the last node of a network.
+    """Return the largest flow from the first to the last node of a network, exact for 64-bit capacities.
 
-    The result is exact for 64-bit capacities, although the networks have 32-bit capacities (theory 8.3, scaled capacities). All
-    capacities are divided by a power of two and rounded down. The maximum flow of this network, times the power, is added to
-    the flow. Then the residual network is scaled in the same way. If less than 2^30 can be added, the power is 1 and one
-    network is enough.
+    scipy's capacities have 32 bits: all capacities are divided by a power of two and rounded down, and the residual network
+    is scaled again until the power is 1 (theory 8.3, scaled capacities).
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_flow

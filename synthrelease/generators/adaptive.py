@@ -1,7 +1,4 @@
-"""Generate data adaptively: repeatedly choose, privately, the table with the largest model error, and measure it with noise.
-
-`learn` contains all steps of a fit, in order. The generator families and their settings follow after `learn`.
-"""
+"""Generate data adaptively: repeatedly choose, privately, the table with the largest model error, and measure it with noise."""
 
 from __future__ import annotations
 
@@ -72,14 +69,13 @@ _STEPS = 64
 
 
 class TableWeights(dict[Columns, int]):
-    """Weights by which the errors of tables of at least two columns count, when the next table to measure is selected. A
-    table that is not listed gets the weight for its number of columns (`of_width`).
+    """Weights of the errors of tables of at least two columns, by which the next table to measure is selected. A table that
+    is not listed has the weight `of_width` of its number of columns.
 
     Attributes
     ----------
-    of_width : the weight for each number of columns. With this attribute, the 1.3 million tables of three out of 200 columns
-        need not be listed.
-    n_columns : number of columns of the release. The columns of `Counters` follow these columns and are never measured.
+    of_width : the weight for each number of columns, so that millions of tables need not be listed.
+    n_columns : number of columns of the release. Columns of `Counters` follow them and are never measured.
     """
 
     def __init__(self, listed: Mapping[Columns, int], of_width: Mapping[int, int], n_columns: int):
@@ -92,19 +88,17 @@ class TableWeights(dict[Columns, int]):
 
 @dataclass(frozen=True, kw_only=True)
 class RoundsPlan:
-    """A plan of how a fit spends its budget: on single columns, on the private choices of larger tables, and on these
-    tables. It is public, and fixed before any private count is read.
+    """A plan of how a fit spends its budget. It is public, and fixed before any private count is read.
 
     Attributes
     ----------
-    tables : the tables of two or more columns that may be chosen, with their weights. A table of weight 0 is not measured, but
-        the model keeps its columns in one clique.
+    tables : weights of the tables of two or more columns. A table of weight 0 is not measured, but the model keeps its
+        columns in one clique.
     first, last : shares of the budget for single columns, before and after the rounds.
     choice : share of a round's budget for its private choice.
-    rounds : the planned number of rounds. The share of the budget that a round gets depends on the number of cells of its
-        table.
-    growth : an exponent. The part of the budget for a table is proportional to its number of possible cells to this power;
-        with 0, all parts are equal.
+    rounds : the planned number of rounds.
+    growth : an exponent. A table's part of the budget is proportional to its number of possible cells to this power; 0
+        means equal parts.
     cells : largest number of cells of a clique; rules and tables of weight 0 may create larger cliques.
     weight : the weight of the prior, as a number of records.
     """
@@ -120,19 +114,18 @@ class RoundsPlan:
 
     @property
     def measures(self) -> bool:
-        """Return whether any table of two or more columns can be measured, that is, whether any weight is above 0."""
+        """Return whether any table of two or more columns has a weight above 0."""
         return any(self.tables.values()) or any(self.tables.of_width.values())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Learned:
-    """The result of an adaptive fit: the noisy counts of single columns, and the model. In the model, bins with few rows
-    are merged into groups.
+    """The result of an adaptive fit. In the model, bins with few rows are merged into groups.
 
     Attributes
     ----------
     maps : per column, (n_bins,) the group of every bin.
-    columns : per column, (n_bins,) noisy counts, or the average of two noisy counts if the column was measured again.
+    columns : per column, (n_bins,) noisy counts, averaged if the column was measured twice.
     layout : the layout of the groups, followed by the columns of running counts (`counters`).
     fit : the fitted model.
     """
@@ -147,15 +140,14 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
     """Measure tables of a private table with n rows, chosen by the error of the model, until the budget is spent. Return
     the measurements and the fitted model.
 
-    The method follows McKenna, Mullins, Sheldon & Miklau (AIM, PVLDB 2022). In each round, the tables compete by their expected
-    improvement: the l1 error of a table minus the noise that a measurement would add. No clique grows above a limit. The method
-    differs from AIM in seven ways. Single columns are measured first, and bins with too few rows for their noise are grouped
-    (`bin_groups`). Tables with more cells get larger parts of the budget. Neighbours replace one record. Choices and noise are
-    exact. Cells that a rule excludes are exact zeros. The model may start from a public table. With many columns,
-    several tables without a common column are measured between two fits.
+    The method follows AIM (McKenna, Mullins, Sheldon & Miklau, PVLDB 2022). In each round, the tables compete by their
+    expected improvement: their l1 error minus the noise that a measurement would add. The method differs from AIM in seven
+    ways. Single columns are measured first, and bins with too few rows for their noise are grouped (`bin_groups`). Tables
+    with more cells get larger parts of the budget. Neighbours replace one record. Choices and noise are exact. Cells that a
+    rule excludes are exact zeros. The model may start from a public table. With many columns, several tables without a
+    common column are measured between two fits.
 
-    The function sees the private table only through the answers of `private`. Everything else is post-processing of these
-    answers.
+    The function sees the private table only through the answers of `private`. Everything else is post-processing.
     """
     # Plan: divide the budget, and find the columns that a rule or a table of weight 0 connects. All of this is public.
     total = private.left
@@ -236,19 +228,16 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
 def column_shares(sizes: Sequence[int]) -> list[Fraction]:
     """Return each column's share of the budget for single columns, in proportion to the square root of its number of bins.
 
-    Shares in proportion to size^(2/3) would minimise the sum of the errors of all cells. Equal shares would be best for rare
-    bins of columns with few bins. The square root lies between these two choices, and was the best choice for all criteria on
-    the births data.
+    The power 2/3 would minimise the summed error of all cells, and equal shares would serve rare bins of small columns
+    best. The square root was the best compromise on the births data.
     """
     weights = [max(1, round(_WEIGHTS * (size / max(sizes)) ** (1 / 2))) for size in sizes]
     return [Fraction(weight, sum(weights)) for weight in weights]
 
 
 def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, columns: int) -> tuple[RoundsPlan, float]:
-    """Return the plan with fewer rounds if the noise of each round would be too strong, otherwise unchanged. Also return
-    how many rows a group of merged bins must have at least.
-
-    This smallest number of rows is stated as a multiple of the noise in a table of typical size. Both results are public.
+    """Return the plan, with fewer rounds if their noise would be too strong. Also return the smallest number of rows of a
+    group of merged bins, as a multiple of the noise in a table of typical size. Both are public.
     """
     spent = private.left * (1 - plan.first - plan.last)
 
@@ -265,8 +254,8 @@ def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, colum
 def expected_bins(
     groups: Sequence[np.ndarray], maps: Sequence[np.ndarray], columns: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, ...]:
-    """Return the (n_bins,) expected counts of each column. For a bin that is not merged with other bins, this is the
-    model's count; for a merged bin, it is the noisy count.
+    """Return the (n_bins,) expected counts of each column: the model's count for an unmerged bin, the noisy count for a
+    merged bin.
 
     Parameters
     ----------
@@ -283,8 +272,8 @@ def expected_bins(
 def look_again(
     private: PrivateTables, columns: Sequence[np.ndarray], variances: Sequence[float], expected: Sequence[np.ndarray]
 ) -> list[tuple[np.ndarray, float]]:
-    """Spend the remaining budget on measuring some single columns again. Return, for each column, the weighted average of
-    its new and earlier counts, and the noise variance of each bin. Other columns keep their earlier counts.
+    """Spend the remaining budget on measuring some single columns again. Return, for each column, its counts (averaged if
+    measured twice) and the noise variance of each bin.
 
     Parameters
     ----------
@@ -307,12 +296,11 @@ def look_again(
 def last_shares(
     expected: Sequence[np.ndarray], variances: Sequence[float], variance_of: Callable[[Fraction], float]
 ) -> list[Fraction]:
-    """Divide the budget of the last measurement among the columns, so that the largest relative error of a bin is as small as
-    possible. Some shares may be 0.
+    """Divide the budget of the last measurement among the columns to reduce the largest relative error of a bin. Some
+    shares may be 0.
 
-    Each of 24 equal parts goes to the column whose rarest bin has the largest standard deviation of the noise, relative to its
-    count. Let s be the standard deviation of the noise at the whole budget. Counts below 2 s are replaced by 2 s, because the
-    relative error of an empty bin cannot be small.
+    Each of 24 equal parts goes to the column whose rarest bin has the largest relative noise. Counts below twice the
+    standard deviation of the noise at the whole budget are replaced by this number.
     """
     least = 2 * math.sqrt(variance_of(Fraction(1)))
     rarest = [float(np.maximum(counts, least).min()) for counts in expected]
@@ -328,15 +316,13 @@ def last_shares(
 
 
 def _on_groups(column: int, counts: np.ndarray, variance: float, into: np.ndarray) -> Target:
-    """Return the noisy counts of groups of merged bins as a table that the model must fit. The count of a group is the sum
-    of the counts of its bins.
-    """
+    """Sum a column's noisy counts over groups of merged bins, and return the sums as a table to fit."""
     values = np.bincount(into, weights=counts.astype(float))
     return Target(columns=(column,), values=values, variance=np.bincount(into) * variance)
 
 
 class _GrowingModel:
-    """The tables that were measured so far, and the maximum-entropy model that fits them."""
+    """The tables measured so far, and the maximum-entropy model that fits them."""
 
     def __init__(
         self, *, plan: RoundsPlan, n: int, rules: Plausibility, prior: Counts | None, targets: list[Target], sizes: Columns
@@ -353,16 +339,19 @@ class _GrowingModel:
         self._usual: float | None = None
 
     def add(self, tree: JunctionTree, columns: Columns, noisy: np.ndarray, variance: float) -> None:
-        """Add a noisy table to the tables that the model must fit; `variance` is the noise variance of each cell. For a
-        table of two columns, also extend the structure of the model, so that it can represent their association.
+        """Add a noisy table to the tables that the model must fit. A table of two columns also extends the structure of the
+        model.
 
-        `tree` is the tree of the last fit.
+        Parameters
+        ----------
+        tree : the tree of the last fit.
+        variance : the noise variance of each cell.
         """
         self.targets.append(Target(columns=columns, values=noisy.astype(float), variance=np.full(noisy.shape, variance)))
         self._structure += [columns, *(joining_sets(tree, columns) if len(columns) == 2 else ())]
 
     def fit(self, sweeps: int) -> ProportionalFit:
-        """Fit the model to all tables so far, starting from the parameters of the previous fit."""
+        """Fit the model to all tables so far, starting from the previous fit."""
         tree = JunctionTree.of(self._sizes, self._structure)
         start = self._parameters
         if start is not None:
@@ -374,11 +363,8 @@ class _GrowingModel:
         return fit
 
     def competing(self, fit: ProportionalFit, part: Fraction, private: PrivateTables) -> tuple[CompetingTables, list[Fraction]]:
-        """Return the tables that may be measured next, with the counts that the model expects in their cells. Also return,
-        for each table, the part of the budget that its measurement would cost. Tables that would make the model too large
-        are left out.
-
-        The noise of a table is computed from its possible cells only.
+        """Return the tables that may be measured next, and the part of the budget that each measurement would cost. Tables
+        that would make the model too large are left out.
         """
         tables = dict(self._tables(fit))
         sizes = np.fromiter((share.size for share in tables.values()), dtype=int, count=len(tables))
@@ -402,26 +388,25 @@ class _GrowingModel:
         return competing, [parts[number] for number in kind.tolist()]
 
     def change(self, fit: ProportionalFit, competing: CompetingTables, place: int) -> float:
-        """Return how much a measurement changed the model: the l1 distance between the counts that the present and the
-        previous fit expect in the table at index `place`.
+        """Return the l1 distance between the counts that the present and the previous fit expect in the table at index
+        `place`.
         """
         before = competing.expected[competing.starts[place] :][: competing.sizes[place]]
         return float(np.abs(self._n * fit.table(competing.columns[place]).ravel() - before).sum())
 
     def _times(self, cells: int) -> Fraction:
-        """Return the factor that makes the budget of a table larger or smaller than that of a table of typical size. It
-        depends on the number of possible cells of the table.
+        """Return the factor by which the budget of a table with this number of possible cells differs from the budget of a
+        typical table.
         """
         times = (cells / (self._usual or 1.0)) ** self._plan.growth
         return Fraction(round(_STEPS * min(_MOST, max(1 / _MOST, times))), _STEPS)
 
     def _tables(self, fit: ProportionalFit) -> Iterator[tuple[Columns, np.ndarray]]:
-        """Yield the columns of each table that may be measured next, with the share of rows that the model expects in each
-        cell.
+        """Yield the columns of each table that may be measured next, with the model's shares of its cells. A table of more
+        than two columns must lie inside a clique.
 
-        A column with a single group is excluded, because a pair with this column says nothing more than the other column alone.
-        Such columns add no cells, so a clique could also get more columns than an array has axes. A table of more than two
-        columns may be measured as soon as it lies inside a clique.
+        A column with a single group is excluded: it adds no information, and could give a clique more columns than an array
+        has axes.
         """
         tree = fit.tree
         pairs, joined = pair_shares(tree, fit.shares, self._plan.cells)
@@ -435,14 +420,12 @@ class _GrowingModel:
 
 
 def _power_mean(values: np.ndarray, power: float) -> float:
-    """Return the power mean of the values with this exponent. Return 1 for the exponent 0."""
     return float(np.mean(values.astype(float) ** power) ** (1 / power)) if power else 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveModel:
-    """A fitted model over groups of merged bins. The noisy counts of the bins determine how the rows of a group are divided
-    among its bins.
+    """A fitted model over groups of merged bins. The noisy counts of the bins divide the rows of a group among its bins.
 
     Attributes
     ----------
@@ -456,8 +439,8 @@ class AdaptiveModel:
     learned: Learned
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Draw n synthetic rows: first the groups of merged bins from the model, then a bin within each group. Bins of a
-        group get rows in proportion to their noisy counts.
+        """Draw n synthetic rows: first groups of bins from the model, then bins within each group in proportion to their
+        noisy counts.
         """
         groups = self.network.sample(n, generator)
         if groups.layout == self.layout:
@@ -472,26 +455,25 @@ class AdaptiveModel:
 
 
 class AdaptiveGenerator(Generator):
-    """The base class of the generators that select tables one after the other by their error: `Adaptive`, with Gaussian
-    noise, and `AdaptivePure`, whose guarantee has no delta.
+    """The base class of generators that select tables by their error: `Adaptive`, with Gaussian noise, and `AdaptivePure`,
+    whose guarantee has no delta.
 
     Attributes
     ----------
-    tables : the tables that the generator may select, written as a formula. A number in front of a table multiplies its error
-        in the selection, as in "all 2-way + 3 age:region". Single columns are always measured. A table of more than two columns
-        can be selected as soon as the model connects its columns. A table of weight 0 is never measured; the model takes the
-        association of its columns from the prior. Example: `tables = "all 2-way + 3 age:region"`.
-    prior : a public file with the columns of the private file, as a path relative to the configuration. The model starts from
-        this file. A wrong prior costs accuracy, never privacy. `prior = { release = "../births-2023" }` names the folder of an
-        earlier release of the same series. Example: `prior = "../public.csv"`.
-    prior_weight : how many records the prior counts for in the fit. Without `prior`, the prior is the uniform distribution.
-        Example: `prior_weight = [50, 300]`.
-    clique_cells : the largest number of cells of a clique, a set of columns whose joint table the model stores. With a
-        larger number, the model can connect more columns, but needs more time and memory. Example: `clique_cells = 65536`.
-    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. This costs no epsilon and
-        adds almost no error to the tables of the model. It helps if there are many columns or rare bins. Without this setting,
-        the program rounds all expected counts if there are few columns, and draws rows at random if there are many columns.
-        Example: `draw = "evenly"`.
+    tables : the tables that the generator may select, written as a formula. A number in front of a table multiplies its
+        error in the selection. Single columns are always measured. A table of more than two columns can be selected once
+        the model connects its columns. A table of weight 0 is never measured; the model takes the association of its
+        columns from the prior. Example: `tables = "all 2-way + 3 age:region"`.
+    prior : a public file with the columns of the private file, from which the model starts, as a path relative to the
+        configuration. A wrong prior costs accuracy, never privacy. `prior = { release = "../births-2023" }` names the
+        folder of an earlier release of the same series. Example: `prior = "../public.csv"`.
+    prior_weight : how many records the prior counts for. Without `prior`, the prior is the uniform distribution. Example:
+        `prior_weight = [50, 300]`.
+    clique_cells : the largest number of cells of a clique, a set of columns whose joint table the model stores. A larger
+        number lets the model connect more columns, but takes more time and memory. Example: `clique_cells = 65536`.
+    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. This costs no epsilon,
+        and helps with many columns or rare bins. Without this setting, expected counts are rounded for few columns, and
+        rows are drawn at random for many. Example: `draw = "evenly"`.
     """
 
     counts: ClassVar[bool] = True
@@ -524,9 +506,7 @@ class AdaptiveGenerator(Generator):
         return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
     def weights(self, layout: Layout) -> TableWeights:
-        """Return the weight of every table of at least two columns as a whole number. The weight is 0 for tables that are not
-        measured.
-        """
+        """Return the weight of every table of at least two columns as a whole number, 0 for tables that are not measured."""
         wide = [term for term in self.terms if 2 < term.ways <= len(layout.sizes) and term.weight]
         terms = [term for term in wide if not (term.columns or term.by_cells)]
         of_width = {ways: sum(term.weight for term in terms if term.ways == ways) for ways in {term.ways for term in terms}}
@@ -555,16 +535,13 @@ class AdaptiveGenerator(Generator):
                 yield Mistake(field="tables", text=f"{problem}. Name fewer or smaller tables of weight 0")
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the sets of columns whose association the fitted model may contain. These are the tables named in the
-        settings or, with a prior or a term such as "all 2-way", any columns.
-
-        A prior may associate any two columns, measured or not.
+        """Return the sets of columns whose association the fitted model may contain: the tables named in the settings or,
+        with a prior or a term such as "all 2-way", any columns.
         """
         every = self.prior is not None or any(term.ways > 1 for term in self.terms)
         return super().ties(layout) if every else Ties(chosen=self.weights(layout).keys())
 
     def plan(self, layout: Layout) -> RoundsPlan:
-        """Return the public plan that divides the budget among single columns, private choices and larger tables."""
         return RoundsPlan(
             tables=self.weights(layout),
             first=self.first,
@@ -594,23 +571,19 @@ class AdaptiveGenerator(Generator):
         return float(self.clique_cells * len(layout.sizes))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit. The numbers of rounds and of cliques grow with the number of columns
-        (docs/appendix/benchmarks.md has measurements).
-        """
+        """Return the estimated seconds of a fit (measurements: docs/appendix/benchmarks.md)."""
         return 3e-7 * min(self.clique_cells, layout.n_cells) * len(layout.sizes) ** 2
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return an estimate of the largest number of cells in memory, either while rows are drawn or during a fit. A fit
-        stores the joint tables of the model's cliques, and the tables that compete for the next measurement.
-        """
+        """Return the estimated largest number of cells in memory, during a fit or while rows are drawn."""
         cliques = 4 * len(layout.sizes) * min(self.clique_cells, layout.n_cells)
         competing = 3 * sum(layout.subset(columns).n_cells for columns in self.weights(layout) if len(columns) == 2)
         return max(6 * min(layout.n_cells, BayesianNetwork.frontier_limit), cliques + competing)
 
 
 class Adaptive(AdaptiveGenerator):
-    """The generator repeatedly selects the table in which the model has the largest error, and measures this table. The
-    guarantee has a delta.
+    """Repeatedly selects the table in which the model has the largest error, and measures this table. The guarantee has a
+    delta.
 
     Examples
     --------
@@ -652,8 +625,8 @@ class Adaptive(AdaptiveGenerator):
 
 
 class AdaptivePure(AdaptiveGenerator):
-    """The generator repeatedly selects the table in which the model has the largest error, and measures this table. The
-    guarantee has no delta.
+    """Repeatedly selects the table in which the model has the largest error, and measures this table. The guarantee has no
+    delta.
 
     Examples
     --------

@@ -1,8 +1,6 @@
-"""Build junction trees, and compute exact marginals of a product of small tables without computing the whole product (Lauritzen
-& Spiegelhalter 1988).
+"""Build junction trees, and compute exact marginals of a product of small tables (Lauritzen & Spiegelhalter 1988).
 
-The axes of every table are its columns in increasing order. Tables contain logarithms, so impossible cells are -inf and values
-do not underflow.
+The axes of every table are its columns in increasing order. Tables contain logarithms; impossible cells are -inf.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from synthrelease.data.layout import Columns
 
 @dataclass(frozen=True, kw_only=True)
 class Edge:
-    """A directed edge between two neighbouring cliques of a tree. `separator` has the columns that both cliques share."""
+    """A directed edge between two neighbouring cliques of a tree. `separator` has their common columns."""
 
     start: int
     stop: int
@@ -30,7 +28,7 @@ class Edge:
 
 @dataclass(frozen=True, kw_only=True)
 class JunctionTree:
-    """A rooted tree of cliques of columns. For any column, the cliques that contain it are connected.
+    """A rooted tree of cliques of columns. The cliques that contain a column are connected.
 
     Attributes
     ----------
@@ -45,12 +43,11 @@ class JunctionTree:
 
     @classmethod
     def of(cls, sizes: Sequence[int], sets: Iterable[Columns]) -> JunctionTree:
-        """Build a junction tree for a model that connects the columns of each given set: each set lies inside a clique of
-        the tree. Every column is in some clique.
+        """Build a junction tree in which each given set lies inside a clique, and every column in some clique.
 
-        Columns are eliminated greedily. First come columns whose neighbours are already connected with each other, because this
-        adds no edge; then the column with the smallest clique. So the cliques of a chordal graph are kept. The tree is a
-        maximum spanning tree by the size of the separators (Jensen & Jensen 1994).
+        Columns are eliminated greedily: first columns whose neighbours are all connected, then the column with the smallest
+        clique. So the cliques of a chordal graph are kept. The tree is a maximum spanning tree by the size of the
+        separators (Jensen & Jensen 1994).
         """
         return cls._of(tuple(sizes), tuple(map(tuple, sets)))
 
@@ -80,7 +77,7 @@ class JunctionTree:
         return min((i for i, clique in enumerate(self._sets) if wanted <= clique), key=self._cells.__getitem__)
 
     def separator(self, index: int) -> Columns:
-        """Return the columns that a clique shares with its parent. The result is empty for the root of the tree."""
+        """Return the columns that a clique shares with its parent, () for the root."""
         return self._separators[index]
 
     def edges_from(self, start: int) -> Iterator[Edge]:
@@ -95,7 +92,7 @@ class JunctionTree:
 
     @cached_property
     def _beside(self) -> list[list[Edge]]:
-        """Return the edges that lead away from each clique."""
+        """Return the edges that leave each clique."""
         edges: list[list[Edge]] = [[] for _ in self.cliques]
         for child, parent in enumerate(self.parents):
             for start, stop in ((parent, child), (child, parent)) if parent >= 0 else ():
@@ -118,13 +115,12 @@ class JunctionTree:
         )
 
     def calibrate(self, potentials: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray]]:
-        """Compute the distribution that is proportional to the exponential of summed clique potentials. Return the log of
-        its normalising constant, and for each clique the logs of the shares of its cells.
+        """Compute the distribution proportional to the exponential of the summed clique potentials. Return the log of its
+        normalising constant, and for each clique the logs of the shares of its cells.
 
         Parameters
         ----------
-        potentials : one table of logarithms per clique. The mass of a cell of the whole domain is the exponential of the sum of
-            its potentials. Entries may be -inf.
+        potentials : one table of logarithms per clique. Entries may be -inf.
         """
         inward, messages = list(potentials), [np.zeros(())] * len(self.cliques)
         for index in range(len(self.cliques) - 1, 0, -1):
@@ -144,10 +140,8 @@ class JunctionTree:
 
 
 def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
-    """Return the neighbours of each clique in the spanning tree with the most shared columns along its edges.
-
-    Pairs without a shared column come last: the first clique is then connected with every component that it is not yet
-    connected with.
+    """Return the neighbours of each clique in the spanning tree with the most shared columns along its edges. The first
+    clique is linked to every component that shares no column with it.
     """
     tree, linked = list(range(len(cliques))), list[list[int]]([] for _ in cliques)
     holding = defaultdict[int, list[int]](list)
@@ -165,13 +159,12 @@ def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
 
 
 def largest_clique(sizes: Sequence[int], sets: Iterable[Columns], most: float = math.inf) -> float:
-    """Return the number of cells of the largest clique that a junction tree for these column sets would have. The tree is
-    not built.
+    """Return the number of cells of the largest clique of a junction tree for these column sets, without building the tree.
+    If a clique has more than `most` cells, return the number of cells of one such clique.
 
-    If a clique has more than `most` cells, the result is the number of cells of one such clique. If all neighbours of a
-    column are connected, this remains true while other columns are eliminated, and the clique of the column does not grow.
-    So all such columns are eliminated at once. A column v with a closed neighbourhood of size d has this property if the
-    row of v in (A A) * A has the sum d^2, where A is the adjacency matrix with ones on its diagonal.
+    If all neighbours of a column are connected, they remain so while other columns are eliminated; so all such columns are
+    eliminated at once. A column v with a closed neighbourhood of size d is one if its row of (A A) * A sums to d^2, where A
+    is the adjacency matrix with ones on its diagonal.
     """
     linked = np.eye(len(sizes), dtype=np.float32)
     links = {(column, neighbour) for columns in sets for column in columns for neighbour in columns}
@@ -191,9 +184,7 @@ def largest_clique(sizes: Sequence[int], sets: Iterable[Columns], most: float = 
 
 
 def _eliminated(sizes: Sequence[int], sets: Iterable[Columns]) -> Iterator[Columns]:
-    """Eliminate the columns one by one from the graph of column sets, and yield each column with its remaining neighbours.
-    The order keeps the cliques small.
-    """
+    """Eliminate the columns one by one in an order that keeps cliques small, and yield each with its remaining neighbours."""
     around = [0] * len(sizes)
     for columns in sets:
         together = sum(1 << column for column in columns)
@@ -225,7 +216,7 @@ def _places(bits: int) -> Iterator[int]:
 
 
 def sum_out(table: np.ndarray, columns: Columns, onto: Columns) -> np.ndarray:
-    """Return the log of the sums of exp(table) over all columns except those in `onto`."""
+    """Return the log of the sums of exp(table) over all columns except `onto`."""
     axes = tuple(i for i, column in enumerate(columns) if column not in onto)
     if not axes:
         return table
@@ -236,6 +227,6 @@ def sum_out(table: np.ndarray, columns: Columns, onto: Columns) -> np.ndarray:
 
 
 def spread(table: np.ndarray, columns: Columns, over: Columns) -> np.ndarray:
-    """Reshape a table over `columns` so that it broadcasts against arrays over the columns `over`; both are increasing."""
+    """Reshape a table over `columns` to broadcast against arrays over `over`; both are increasing."""
     sizes = iter(table.shape)
     return table.reshape([next(sizes) if column in columns else 1 for column in over])

@@ -1,14 +1,14 @@
-"""Fit a distribution to noisy marginals: the distribution with the largest entropy, or the distribution nearest to a public
-table. The whole fit is post-processing.
+"""Fit the distribution with the largest entropy, or nearest to a public table, to noisy marginals. The whole fit is
+post-processing.
 
 The fit minimises, over all distributions p on the plausible cells,
 
     weight * KL(p || prior) + sum over measured cells of (n p(cell) - y)^2 / (2 variance),
 
-where the prior is uniform if none is given. The solution is prior * exp(sum of one parameter per measured cell). So a junction
-tree of the measured tables and the plausibility rules represents the solution. Cells that a rule excludes are exact zeros. The
-dual problem in the parameters is convex and smooth. Proportional fitting approaches the solution in a number of sweeps that
-does not grow with n (`ProportionalFit`); L-BFGS then reaches the stated precision where necessary.
+where the prior is uniform if none is given. The solution is prior * exp(sum of one parameter per measured cell), so a
+junction tree of the measured tables and the rules represents it. Cells that a rule excludes are exact zeros. The dual
+problem is convex and smooth. Proportional fitting (`ProportionalFit`) approaches the solution in a number of sweeps that
+does not grow with n; L-BFGS then reaches the stated precision where necessary.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _TABLE_PRECISION = 1e-3
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A target table of some columns: counts, with one axis per column, and the noise variances of these counts (> 0)."""
+    """A table to fit: counts, with one axis per column, and their noise variances (> 0)."""
 
     columns: Columns
     values: np.ndarray
@@ -61,9 +61,7 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class SumTarget:
-    """A target sum of scores over the table of some columns. It has the score of every cell, the noisy sum, and the noise
-    variance of the sum (> 0).
-    """
+    """A sum of scores to fit: the score of every cell of a table, the noisy sum, and its noise variance (> 0)."""
 
     columns: Columns
     scores: np.ndarray
@@ -74,11 +72,11 @@ class SumTarget:
 def consistent(
     targets: Sequence[Target], possible: Sequence[np.ndarray], sizes: Sequence[int], n: int, sums: Sequence[SumTarget] = ()
 ) -> tuple[list[np.ndarray], list[float]]:
-    """Change noisy tables and sums so that they are consistent: tables agree with each other on their common columns, and
-    with the sums. The changes are as small as possible in relation to the noise. Return the new values.
+    """Change noisy tables and sums as little as their noise allows, so that tables agree on common columns and with the
+    sums. Return the new values.
 
-    The results are consistent, and each table adds up to n. Cells are negative only where an empty cell fits best. If no target
-    table contains the columns of a sum, this sum is not changed.
+    Each table adds up to n. Cells are negative only where an empty cell fits best. A sum is unchanged if no table contains
+    its columns.
 
     Parameters
     ----------
@@ -86,12 +84,11 @@ def consistent(
 
     Notes
     -----
-    Fix a set of cells that are known to be 0. For every table p of mass n that is 0 in these cells, consider the sum of (p -
-    y)^2 / variance over the other cells. By the normal equations, replacing y by the least-squares solution (with these cells
-    known to be 0) changes this sum only by a constant. So a fit to the solution is a fit to y. The set of cells is searched as
-    in non-negative least squares (Lawson & Hanson 1974). A negative cell is added to the set. For a cell in the set, a number
-    follows from the other cells and from its measured value. If this number is positive, the cell leaves the set. Otherwise the
-    function returns this number for the cell.
+    Fix a set of cells known to be 0. Among tables p of mass n with these zeros, replacing y by the least-squares solution
+    changes the sum of (p - y)^2 / variance over the other cells only by a constant (normal equations). So a fit to the
+    solution is a fit to y. The set is searched as in non-negative least squares (Lawson & Hanson 1974): a negative cell
+    joins the set. For a cell in the set, a number follows from the other cells and its measured value; if positive, the
+    cell leaves the set, otherwise this number is returned.
     """
     problem = _LeastSquares(targets, sizes, n, sums)
     is_possible, values = _flat(possible), _flat([target.values for target in targets])
@@ -106,11 +103,11 @@ def consistent(
 
 
 class _LeastSquares:
-    """A weighted least-squares problem: the consistent tables that are nearest to noisy tables. Each time it is solved, the
-    search starts from the previous solution.
+    """The least-squares problem of the consistent tables nearest to noisy tables. Each search starts from the previous
+    solution.
 
-    All cells of all tables form one vector, and all components (main effects and interactions) form another. The sparse matrix
-    `_spread` maps components to cells.
+    All cells form one vector, and all components (main effects and interactions) another. The sparse matrix `_spread` maps
+    components to cells.
     """
 
     def __init__(self, targets: Sequence[Target], sizes: Sequence[int], n: int, sums: Sequence[SumTarget]):
@@ -159,9 +156,7 @@ class _LeastSquares:
         self._gather = self._spread.T.tocsr()
 
     def solved(self, free: np.ndarray) -> np.ndarray:
-        """Return the consistent values of all cells, computed by conjugate gradients. Cells that are not `free` are forced
-        to 0.
-        """
+        """Return the consistent values of all cells, by conjugate gradients. Cells that are not `free` are forced to 0."""
         free = np.append(free, np.ones(len(self._placed), dtype=bool))
         weights = np.where(free, 1.0, _CERTAIN) * self._precision
         aims = np.where(free, self._values, 0.0)
@@ -181,32 +176,27 @@ class _LeastSquares:
         return self._tables()[: self._n_cells]
 
     def sums(self) -> list[float]:
-        """Return the values of all sums that are consistent with the latest solution for the tables."""
+        """Return the values of all sums that are consistent with the latest solution."""
         values, rows = list(self._all_sums), self._tables()[self._n_cells :]
         for index, value in zip(self._placed, rows.tolist(), strict=True):
             values[index] = value
         return values
 
     def split(self, cells: np.ndarray) -> list[np.ndarray]:
-        """Split a vector of all cells into one array for each table."""
         ends = np.cumsum([math.prod(shape) for shape in self._shapes])
         return [table.reshape(shape) for table, shape in zip(np.split(cells, ends[:-1]), self._shapes, strict=True)]
 
     def _tables(self) -> np.ndarray:
-        """Return the values of all cells in the latest solution, followed by the values of the sums."""
+        """Return the values of all cells in the latest solution, followed by the sums."""
         return np.asarray(self._even + self._spread @ self._found)
 
     def _components(self, cells: np.ndarray) -> np.ndarray:
-        """Map values of cells to main effects and interactions: apply the transpose of the matrix `_spread`, which maps
-        effects to cells, and centre the result.
-        """
+        """Map cells to main effects and interactions by the transpose of `_spread`, and centre the result."""
         return self._centring.of(self._gather @ cells)
 
 
 class _Centring:
-    """Subtracts the mean along every axis from each of many small tables, which are stored one after the other in one
-    vector.
-    """
+    """Subtracts the mean along every axis from each of many small tables, stored one after the other in one vector."""
 
     def __init__(self, shapes: Sequence[Sequence[int]]):
         self._lines: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
@@ -237,8 +227,8 @@ def _flat(tables: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _components_of_cells(part: Columns, columns: Columns, sizes: Sequence[int]) -> np.ndarray:
-    """For each cell of the table of `columns`, return the index of the cell to which it belongs in the smaller table of
-    `part`, as a (cells,) array. For example, a cell of age and sex belongs to a cell of age.
+    """Return, for each cell of the table of `columns`, the index of its cell in the smaller table of `part`, as a (cells,)
+    array.
     """
     shape = [sizes[column] for column in part]
     numbers = np.arange(math.prod(shape)).reshape(shape)
@@ -246,13 +236,12 @@ def _components_of_cells(part: Columns, columns: Columns, sizes: Sequence[int]) 
 
 
 def parts(columns: Columns) -> Iterator[Columns]:
-    """Yield all non-empty subsets of a set of columns."""
     for size in range(1, len(columns) + 1):
         yield from combinations(columns, size)
 
 
 def _cells_between(columns: Columns, part: Columns, sizes: Sequence[int]) -> int:
-    """Return the number of cells of the table of `columns` in each cell of the table of `part`."""
+    """Return how many cells of the table of `columns` each cell of the table of `part` has."""
     return math.prod(sizes[column] for column in columns if column not in part)
 
 
@@ -272,7 +261,7 @@ _TOLERANCE = 0.2
 
 
 class Tilt:
-    """A noisy sum of scores that the model must fit, and the parameter by which the model fits this sum."""
+    """A noisy sum of scores, and the parameter by which the model fits it."""
 
     def __init__(self, measured: NoisySum, n: int, weight: float):
         self.columns = measured.columns
@@ -286,21 +275,17 @@ class Tilt:
         return SumTarget(columns=self.columns, scores=self.scores, value=self.given, variance=self.variance)
 
     def aim_at(self, value: float) -> None:
-        """Replace the measured value by this value as the target of the sum. The new value is consistent with the target
-        tables.
-        """
+        """Replace the target of the sum by a value that is consistent with the target tables."""
         self.aim = value
 
     @property
     def original_parameter(self) -> float:
-        """Return the parameter that would give the same model if the target of the sum were its measured value. The fit
-        itself may use another target, which is consistent with the tables.
-        """
+        """Return the parameter that would give the same model if the measured sum were the target."""
         return self.parameter + (self.given - self.aim) / self.ridge
 
     def step(self, margin: np.ndarray) -> tuple[np.ndarray, float]:
-        """Choose a new parameter, which moves the model's sum towards its target. Return the resulting factor of each cell
-        of the sum's columns, up to a common constant, and the change of the sum divided by its tolerance.
+        """Choose a parameter that moves the model's sum towards its target. Return the factor of each cell, up to a common
+        constant, and the change of the sum divided by its tolerance.
 
         Parameters
         ----------
@@ -363,13 +348,13 @@ _FLOOR = 1e-200  # Smallest share of a possible cell: a share of exactly 0 could
 
 
 class ProportionalFit:
-    """A model that is being fitted to noisy tables by repeated steps. It has the shares of the cells of all cliques, and
-    one parameter for every cell of every table.
+    """A model that is fitted to noisy tables step by step: the shares of the cells of all cliques, and one parameter for
+    every cell of every table.
 
     Parameters
     ----------
     tree : the junction tree; every target lies inside a clique.
-    base : one table of logarithms per clique, with -inf for impossible cells. At least one cell must be possible.
+    base : one table of logarithms per clique, with -inf for impossible cells. At least one cell is possible.
     targets : the tables to fit.
     n : the number of rows.
     weight : the weight of the prior, as a number of records.
@@ -412,27 +397,22 @@ class ProportionalFit:
         self._tilts = [[tilt for tilt in self._sums if tree.home(tilt.columns) == clique] for clique in cliques]
 
     def margin(self, number: int) -> np.ndarray:
-        """Return the model's shares of the cells of one of the target tables, given by its number."""
+        """Return the model's shares of the cells of a target table, given by its number."""
         return self._margin(self._homes[number], self.targets[number].columns)
 
     def table(self, columns: Columns) -> np.ndarray:
-        """Return the model's shares of the cells of the table of these columns, which must lie inside a clique."""
+        """Return the model's shares of the cells of a table whose columns lie inside a clique."""
         return self._margin(self.tree.home(columns), columns)
 
     def solve(self, tolerances: Sequence[np.ndarray], sweeps: int, *, agreed: bool = False) -> bool:
-        """Repeat sweeps, each of which adjusts the model once to all target tables and sums, until the root mean square of
-        the changes by a sweep is within the tolerances of the cells. If more sweeps do not help, twice the tolerances are
-        accepted.
+        """Repeat sweeps until the root mean square of their changes is within the tolerances, or within twice the
+        tolerances if more sweeps do not help. Return whether this was reached.
 
         Parameters
         ----------
         tolerances : the tolerance of every cell of every target, in records.
         sweeps : largest number of sweeps.
         agreed : whether the targets are already consistent, as exact tables of the same rows are.
-
-        Returns
-        -------
-        bool : whether the changes are within the tolerances, or within twice the tolerances if more sweeps do not help.
         """
         if not agreed:
             sums = [tilt.target for tilt in self._sums]
@@ -448,16 +428,16 @@ class ProportionalFit:
         return False
 
     def sweep(self, tolerances: Sequence[np.ndarray]) -> float:
-        """Adjust the model once to every target table and every sum. Return the root mean square of the changes, in units
-        of the tolerances.
+        """Adjust the model once to every target table and sum. Return the root mean square of the changes, in units of the
+        tolerances.
         """
         squares = self._visit(0, tolerances)
         self._tell_below(0)
         return math.sqrt(squares / (sum(target.values.size for target in self.targets) + len(self._sums)))
 
     def original_parameters(self) -> list[np.ndarray]:
-        """Return the parameters that would give the same model if the measured tables themselves were the targets. The fit
-        itself uses tables that were made consistent as targets.
+        """Return the parameters that would give the same model if the measured tables were the targets, instead of
+        consistent ones.
         """
         return [
             np.where(mask, table + (target.values - aim) / ridge, table)
@@ -467,8 +447,8 @@ class ProportionalFit:
         ]
 
     def _visit(self, clique: int, tolerances: Sequence[np.ndarray]) -> float:
-        """Adjust the model to the targets of a clique and of all cliques below it in the tree. Return the sum of the
-        squared changes of cells and sums, each change divided by its tolerance.
+        """Adjust the model to the targets of a clique and of all cliques below it. Return the sum of the squared changes,
+        in units of the tolerances.
         """
         squares = 0.0
         for number in self._at[clique]:
@@ -482,15 +462,13 @@ class ProportionalFit:
         return squares
 
     def _tell_below(self, clique: int) -> None:
-        """Make all cliques below this clique agree with it on the columns that they share."""
+        """Make all cliques below this one agree with it on shared columns."""
         for child in self._below[clique]:
             self._tell(clique, child, child)
             self._tell_below(child)
 
     def _tell(self, teller: int, listener: int, child: int) -> None:
-        """Make the clique `listener` agree with the clique `teller`: scale its cells so that both have the same marginal
-        table on the columns that they share.
-        """
+        """Scale the clique `listener` to the marginal table of the clique `teller` on their shared columns."""
         columns = self.tree.separator(child)
         new, old = self._margin(teller, columns), self._separators[child]
         ratio = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
@@ -500,8 +478,8 @@ class ProportionalFit:
         self._separators[child] = new
 
     def _step(self, number: int, tolerance: np.ndarray) -> float:
-        """Adjust the model to one target table, allowing for the table's noise. Return the sum of the squared changes of
-        the table's cells, each change divided by the tolerance of the cell.
+        """Adjust the model to one noisy target table. Return the sum of the squared changes of its cells, in units of their
+        tolerances.
         """
         target, home, ridge = self.targets[number], self._homes[number], self._ridges[number]
         counts, old, possible = self.n * self.margin(number), self.parameters[number], self.possible[number]
@@ -516,9 +494,7 @@ class ProportionalFit:
         return float(((counts * (factor - 1) / tolerance) ** 2).sum())
 
     def _tilt(self, tilt: Tilt, home: int) -> float:
-        """Adjust the model to one target sum, allowing for the sum's noise. Return the squared change, in units of the
-        tolerance.
-        """
+        """Adjust the model to one noisy sum. Return the squared change, in units of its tolerance."""
         factor, moved = tilt.step(self._margin(home, tilt.columns))
         table = self.shares[home]
         table *= spread(factor, tilt.columns, self.tree.cliques[home])
@@ -527,8 +503,8 @@ class ProportionalFit:
         return moved**2
 
     def sum_parameters(self) -> np.ndarray:
-        """Return the parameter of every measured sum, for scores scaled to at most 1. It is the parameter that would give
-        the same model if the measured value of the sum were its target.
+        """Return, for every sum, the parameter that would give the same model if the measured sum were the target (scores
+        scaled to at most 1).
         """
         return np.array([tilt.original_parameter for tilt in self._sums])
 
@@ -537,15 +513,10 @@ class ProportionalFit:
 
 
 def summed_onto(table: np.ndarray, keeps: Sequence[bool]) -> np.ndarray:
-    """Return the sums of a table over all axes except the kept axes, two to four times as fast as `table.sum` for large tables.
+    """Sum a table over all axes except the kept ones, two to four times as fast as `table.sum` for large tables.
 
-    Neighbouring axes of the same kind are merged, and the last axes are summed by a product with a vector of ones, because
-    loops over short axes are slow.
-
-    Parameters
-    ----------
-    table : the array, which is copied if it is not contiguous.
-    keeps : for each axis, whether the axis is kept.
+    Neighbouring axes of the same kind are merged, and the last axes are summed by a product with ones, because loops over
+    short axes are slow.
     """
     if table.size < _LARGE:
         return np.asarray(table.sum(axis=tuple(axis for axis, keep in enumerate(keeps) if not keep)))
@@ -567,12 +538,11 @@ def summed_onto(table: np.ndarray, keeps: Sequence[bool]) -> np.ndarray:
 
 
 def _parameters(counts: np.ndarray, old: np.ndarray, aim: np.ndarray, ridge: np.ndarray, log_ridge: np.ndarray) -> np.ndarray:
-    """Return, for every cell, the parameter l with which the model fits the target `aim` of the cell, with an allowance for
-    noise. It solves counts * exp(l - old) + ridge * l = aim: `counts` are the model's counts at the parameter `old`, and
-    the ridge term is the allowance.
+    """Return, for every cell, the parameter l that solves counts * exp(l - old) + ridge * l = aim, where the ridge term
+    allows for noise.
 
-    The solution is aim / ridge - w, where w is a value of the Wright omega function. For large w, this difference would lose
-    precision. In this case l is computed from the new count, which is ridge * w.
+    The solution is aim / ridge - w, where w is a value of the Wright omega function. Where w is large, this difference
+    would lose precision, and l is computed from the new count ridge * w.
     """
     from scipy.special import wrightomega
 
@@ -582,8 +552,8 @@ def _parameters(counts: np.ndarray, old: np.ndarray, aim: np.ndarray, ridge: np.
 
 
 def tolerances_of(targets: Sequence[Target], share: float, finest: float) -> list[np.ndarray]:
-    """Return the accuracy, in records, to which each cell must be fitted: this share of the standard deviation of the
-    cell's noise, but at least `finest` records.
+    """Return the tolerance of each cell in records: this share of the standard deviation of its noise, but at least
+    `finest`.
     """
     return [np.maximum(share * np.sqrt(target.variance), finest) for target in targets]
 
@@ -626,21 +596,19 @@ def maximum_entropy(
     evenly: bool = False,
     given: Mask | None = None,
 ) -> BayesianNetwork:
-    """Fit the distribution of largest entropy to noisy tables. Return it as a Bayesian network, from which rows can be
-    drawn.
+    """Fit the distribution of largest entropy to noisy tables, and return it as a Bayesian network.
 
     Parameters
     ----------
     measured : the noisy tables, sums and agreements.
-    structure : column sets that lie inside cliques of the model; they include the columns of all measured tables.
+    structure : column sets that lie inside cliques of the model, including the columns of all measured tables.
     plausibility : the rules, whose structural zeros are exact zeros of the model.
-    prior : a public table over the same layout, of which the marginals on the cliques are used, or None for the uniform
-        distribution.
+    prior : a public table over the same layout, or None for the uniform distribution.
     weight : the weight of the prior, as a number of records, > 0.
-    exact : whether the tables are exact tables of **public** rows, which are consistent.
+    exact : whether the tables are exact tables of **public** rows, and so consistent.
     evenly : how rows are drawn from the network (`BayesianNetwork`).
-    given : a rule whose cells are excluded after the fit, so that rows come from the other cells. The columns of this rule must
-        be one of the sets of `structure`. None means that all rows are kept.
+    given : a rule whose cells are excluded after the fit. Its columns must be one of the sets of `structure`. None keeps
+        all rows.
 
     Raises
     ------
@@ -670,11 +638,10 @@ _LAST = ContextVar[dict[object, list[np.ndarray]] | None]("parameters of the las
 
 @contextmanager
 def warm_starts() -> Iterator[None]:
-    """Within this context, start each fit from the result of the last fit to the same tables, which is faster. Only for
-    repeated fits to **public** rows.
+    """Within this context, start each fit from the result of the last fit to the same tables. Only for repeated fits to
+    **public** rows.
 
-    The solution is unique. So the result differs from a fit that starts from zeros only within the tolerance, but the fit needs
-    fewer sweeps.
+    The solution is unique, so the start changes the result only within the tolerance.
     """
     token = _LAST.set({})
     try:
@@ -684,12 +651,7 @@ def warm_starts() -> Iterator[None]:
 
 
 def _conditional(tree: JunctionTree, shares: Sequence[np.ndarray], given: Mask) -> list[np.ndarray]:
-    """Condition a distribution on a set of allowed cells: return the shares of every clique's cells among rows outside of
-    the forbidden cells of `given`.
-
-    The distribution is the product of the cliques' shares divided by the shares of their separators, so it can be calibrated
-    again.
-    """
+    """Return the shares of every clique's cells among rows outside the forbidden cells of `given`."""
     potentials = []
     for index, (clique, table) in enumerate(zip(tree.cliques, shares, strict=True)):
         separator = tree.separator(index)
@@ -705,13 +667,12 @@ def _conditional(tree: JunctionTree, shares: Sequence[np.ndarray], given: Mask) 
 
 
 def target_of(table: NoisyMarginal) -> Target:
-    """Convert a measured table into a table that a fit must match, with the noise variance of each cell."""
     return Target(columns=table.columns, values=table.values.astype(float), variance=table.variance())
 
 
 def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Counts | None) -> list[np.ndarray]:
-    """Return the distribution from which a fit starts, as one table of logarithms for each clique. Without a prior, it is
-    uniform over the plausible cells. With a prior (a public table), it is the slightly smoothed distribution of this table.
+    """Return the distribution from which a fit starts, as one table of logarithms per clique: the slightly smoothed public
+    prior or, without one, the uniform distribution over plausible cells.
     """
     uniform = [np.where(plausibility.structural_zeros(clique), -np.inf, 0.0) for clique in tree.cliques]
     total, beliefs = tree.calibrate(uniform)
@@ -733,9 +694,7 @@ def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Count
 
 @dataclass(frozen=True, kw_only=True)
 class _Block:
-    """The place of one measured table in the vector of all parameters: its clique, its slice of the vector, and which of
-    its cells are possible.
-    """
+    """The place of one measured table among all parameters: its clique, its slice, and its possible cells."""
 
     columns: Columns
     home: int
@@ -745,11 +704,11 @@ class _Block:
 
 
 class _Dual:
-    """The function whose minimum gives the fitted parameters (the dual problem of the fit). It is smooth and convex, and
-    has one parameter for each possible measured cell, each sum and each agreement.
+    """The dual problem of the fit: a smooth convex function with one parameter for each possible measured cell, each sum
+    and each agreement. Its minimum gives the fitted model.
 
-    f(lambda) = log Z(lambda) - lambda.y/n + 1/2 sum r lambda^2 with r = weight * variance / n^2; its gradient is
-    p - y/n + r lambda. Parameters are scaled by approximately 1 / sqrt(curvature).
+    f(lambda) = log Z(lambda) - lambda.y/n + 1/2 sum r lambda^2 with r = weight * variance / n^2; its gradient is p - y/n +
+    r lambda. Parameters are scaled by approximately 1 / sqrt(curvature).
     """
 
     def __init__(self, tree: JunctionTree, base: list[np.ndarray], measured: NoisyMarginals, weight: float):
@@ -799,7 +758,7 @@ class _Dual:
         return tables
 
     def __call__(self, scaled: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the value and the gradient of the function that the optimiser minimises, at scaled parameters."""
+        """Return the value and the gradient at scaled parameters."""
         parameters = self._unscaled(scaled)
         total, beliefs = self.tree.calibrate(self.potentials(parameters))
         shares = [np.exp(belief) for belief in beliefs]
@@ -826,9 +785,8 @@ class _Dual:
         return parameters
 
     def _take_curvature(self, parameters: np.ndarray) -> np.ndarray:
-        """Choose a better scale (`root`) for the parameters of agreements, with which the curvature of the minimised
-        function is similar in all directions, and return all parameters in scaled form. If the curvature matrix is not
-        numerically positive definite, `root` is None, and these parameters are scaled like the others.
+        """Rescale the parameters of agreements by `root`, so that the curvature is similar in all directions, and return
+        all scaled parameters. If the curvature matrix is not numerically positive definite, `root` is None.
         """
         scaled, start = parameters / self.scale, self.start_of_agreements
         if self.agreements:
@@ -844,7 +802,7 @@ class _Dual:
         return scaled
 
     def _draw(self, shares: Sequence[np.ndarray], n: int) -> Counts:
-        """Draw n rows of the distribution with these shares of the cliques' cells. Every call uses the same random numbers."""
+        """Draw n rows of this distribution. Every call uses the same random numbers."""
         network = BayesianNetwork(layout=self.layout, families=tuple(families_of(self.tree, shares)))
         return network.sample(n, SeededEntropy(0).generator())
 
@@ -853,10 +811,8 @@ class _Dual:
         return float((added_up(shares[home], self.tree.cliques[home], tilt.columns) * tilt.scores).sum())
 
     def solved(self, start: Sequence[np.ndarray], tilts: np.ndarray) -> list[np.ndarray]:
-        """Minimise the dual, and return the shares of every clique's cells at the optimum. Raises RejectedRound if the search
-        does not converge.
-
-        The search starts from the given parameters of measured tables and sums, and from 0 for every agreement.
+        """Minimise the dual from the given parameters of tables and sums, and return the shares of every clique's cells.
+        Raises RejectedRound if the search does not converge.
         """
         from scipy.optimize import minimize
 
@@ -878,16 +834,14 @@ class _Dual:
         raise RejectedRound("the fit of the marginals did not converge")
 
     def converged(self, gradient: np.ndarray) -> bool:
-        """Return whether the search has converged: every measured cell is empty, or differs from its target by at most its
-        tolerance. Return False for NaN.
-        """
+        """Return whether every measured cell is empty or within its tolerance of its target. False for NaN."""
         empty = (self.shares <= self.empty) & (gradient > 0)
         return bool(((np.abs(gradient) <= self.tolerance) | empty).all())
 
 
 def families_of(tree: JunctionTree, shares: Sequence[np.ndarray]) -> list[Family]:
     """Convert a distribution on a junction tree into conditional probabilities Pr[column | earlier columns of its clique],
-    one column after the other in sampling order.
+    in sampling order.
     """
     families = []
     for index, clique in enumerate(tree.cliques):
