@@ -97,15 +97,14 @@ class AcceptanceDraft:
 
 @dataclass(frozen=True, kw_only=True)
 class DraftStanding:
-    """The quality of a draft: how well noisy fits of the draft preserve the distributions and associations of the public
-    file. The errors of these fits are compared with the errors of a table of independent columns.
+    """The quality of a draft: how well its noisy fits preserve the distributions and associations of the public file.
 
     Attributes
     ----------
-    bins : largest error of a bin of a single column, as a share of the rows. This is the median of the fits.
+    bins : largest error of a bin of a single column, as a share of the rows; the median of the fits.
     judged : whether the draft has a criterion about pairs of columns that independent columns fail.
-    kept : the share of the associations that fits to one half of the public file preserve, measured on the other half. None if
-        a fit fails, or if no epsilon is left for tables.
+    kept : the share of the associations that fits to one half of the public file preserve, measured on the other half. None
+        if a fit fails, or if no epsilon is left for tables.
     """
 
     bins: float
@@ -114,19 +113,17 @@ class DraftStanding:
 
     @property
     def tells(self) -> bool:
-        """Whether the public file can show how much of the associations a draft preserves. For this, some columns must be
-        associated, and it must be possible to estimate the preserved share.
+        """Whether the public file can show which share of the associations a draft preserves: some columns are associated,
+        and the share can be estimated.
         """
         return self.kept is not None and self.kept.strong > 0 and self.kept.share is not None
 
     @property
     def errors(self) -> float:
-        """The loss of accuracy of a draft, divided by the largest acceptable loss. A draft with a value above 1 is not
-        good.
+        """The loss of accuracy of a draft, divided by the largest acceptable loss; infinite if `kept` is None.
 
-        The loss is the share of the associations that fits lose. If no columns are associated or this share cannot be
-        estimated, the loss is the excess of the error of fits over the error of independent columns. The ratio is infinite if
-        `kept` is None.
+        The loss is the share of the associations that fits lose. If this share is unknown, it is the excess of the error of
+        fits over the error of independent columns.
         """
         if self.kept is None:
             return math.inf
@@ -137,23 +134,19 @@ class DraftStanding:
 
     @property
     def share(self) -> float:
-        """The share of the associations that a draft preserves, by which drafts are compared. It is minus infinity if no
-        share was measured (`kept` is None).
-        """
+        """The share of the associations that a draft preserves, for comparing drafts; minus infinity if none was measured."""
         return -math.inf if self.kept is None else self.kept.comparable
 
     @property
     def good(self) -> bool:
-        """Whether the draft is good: single columns have small errors, few associations are lost, and a criterion tests
-        pairs of columns.
-
-        If no columns are associated, no criterion about pairs is needed.
+        """Whether the draft is good: accurate enough, and with a criterion about pairs of columns, unless no columns are
+        associated.
         """
         return self.preserves() and (self.judged or not self.tells)
 
     def preserves(self, least: float = -math.inf) -> bool:
-        """Return whether a draft is accurate enough: single columns have small errors, few associations are lost, and the
-        preserved share of the associations is at least `least`.
+        """Return whether single columns have small errors, few associations are lost, and at least the share `least` is
+        preserved.
         """
         return self.share >= least and self.bins <= MOST_OFF and self.errors <= 1
 
@@ -176,7 +169,7 @@ def draft_acceptance(
     members: Sequence[str] = (),
     unique: float | None = None,
 ) -> AcceptanceDraft:
-    """Draft acceptance criteria for a release of these columns. Their thresholds are provisional, and `settle` replaces them.
+    """Draft acceptance criteria with provisional thresholds, which `settle` replaces.
 
     Parameters
     ----------
@@ -201,15 +194,13 @@ def draft_acceptance(
 
 
 def grouped_by(draft: CriterionDraft) -> tuple[str, ...]:
-    """Return the names of the columns that divide the rows into groups for a criterion (its setting `by`)."""
+    """Return the columns that divide the rows into groups for a criterion (its setting `by`)."""
     by = draft.settings.get("by")
     return tuple(by) if isinstance(by, list | tuple) else ()
 
 
 def _partners(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pair]) -> dict[str, dict[str, Partner]]:
-    """Return, for each column, a mapping from the names of the other columns to the strength of their association with this
-    column. The strongest association comes first.
-    """
+    """Return, for each column, the other columns by name with the strength of their association, the strongest first."""
     drafted, marginals = {column.name: column for column in columns}, with_pairs(table)
     index = {name: i for i, name in enumerate(table.layout.columns)}
     missing = {column.name for column in columns if column.keeps_missing}
@@ -224,7 +215,7 @@ def _partners(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pai
 
 
 def _smallest_group(column: ColumnDraft, counts: np.ndarray) -> int:
-    """Return the number of rows in the smallest group that a column forms in criteria, or 0 if the column has too many groups.
+    """Return the number of rows in the smallest group that a column forms in criteria, or 0 if it has too many groups.
 
     Parameters
     ----------
@@ -274,13 +265,12 @@ def settle(
     progress: Callable[[str], None],
     most: Fraction | None = None,
 ) -> tuple[AcceptanceDraft, DraftStanding]:
-    """Choose a threshold and an epsilon for each drafted criterion, so that tables from noisy fits to the public file can
-    meet the threshold. Return the criteria, and the quality of the draft.
+    """Choose a threshold and an epsilon for each drafted criterion, so that tables from noisy fits can meet the threshold.
 
-    A criterion is removed in three cases. First, independent columns would pass or nearly pass every threshold that fits can
-    meet. Second, every such threshold is too large for the statistic. Third, the noisy test would need too much epsilon. A
-    threshold is a round number above the difference of two halves of the file, and above the criterion values of `ATTEMPTS`
-    noisy fits. It includes a margin for the noise of the test. For a median, it also includes a margin for another sample.
+    Return the criteria, and the quality of the draft. A threshold is a round number above the difference of two halves of
+    the file and above the values of `ATTEMPTS` noisy fits, with a margin for the noise of the test (for a median, also for
+    another sample). A criterion is removed if independent columns would pass or nearly pass it, if its threshold is too
+    large for the statistic, or if its test would need too much epsilon.
 
     Parameters
     ----------
@@ -290,8 +280,8 @@ def settle(
     measures : reference values of each criterion on these rows.
     seed : seed of the fits.
     progress : function that receives a text about each fit.
-    most : largest epsilon of all criteria, or None for no limit. If the criteria need more epsilon after `FIRST_ATTEMPTS` fits,
-        no further fits are made, and the result of these fits is returned. With many columns, one fit decides this.
+    most : largest epsilon of all criteria, or None for no limit. If the criteria need more after `FIRST_ATTEMPTS` fits (one
+        fit for many columns), no further fits are made.
     """
     fits = list[AttemptResult]()
     first = FIRST_ATTEMPTS if len(spec.schema.columns) <= MANY else 1
@@ -308,9 +298,7 @@ def settle(
 def _settled(
     draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, measures: Sequence[Yardstick], fits: Sequence[AttemptResult]
 ) -> tuple[AcceptanceDraft, DraftStanding]:
-    """Choose a threshold for each drafted criterion that the given noisy fits to the public file meet, or leave the
-    criterion out. Return the criteria, and the quality of the draft.
-    """
+    """Return the criteria with thresholds that these noisy fits meet, and the quality of the draft."""
     margin = spec.joint_test.margin if spec.joint_test else 0.0
     numbers = range(len(draft.criteria))
     figures = [[math.inf if (figure_ := fit.figures[i]) is None else figure_ for fit in fits] for i in numbers]
@@ -339,9 +327,7 @@ def _settled(
 
 
 def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
-    """Add the unit of the criterion values, such as a share of rows, to the remark on a criterion, if there is a unit.
-    Return the criterion.
-    """
+    """Add the unit of the criterion values, such as a share of rows, if there is one, to the remark on a criterion."""
     criterion = _criterion_of(draft, spec)
     unit = explain(criterion).figure_unit(spec.setting.facts(spec.space[0].transformation))
     below = "; below 0, the criterion is met with a margin" if criterion.best_figure < 0 else ""
@@ -354,13 +340,10 @@ def _criterion_of(draft: CriterionDraft, spec: ReleaseSpec) -> Criterion:
 
 
 def _between_samples(best_figure: float, rows: int) -> float:
-    """Return the margin by which a threshold allows for sampling error. Only criteria whose values can be below 0, such as
-    a criterion of a median, need this margin. For all others, it is 0.
+    """Return the margin of a threshold for sampling error, as a share of the rows: 2 (sqrt(n) / 2) / n for a median, else 0.
 
-    The result is two standard deviations of the rank of a sample median, as a share of the rows: 2 (sqrt(n) / 2) / n.
-
-    A value below 0 does not show how near the median of another sample is to the edge of its bin. Other criterion values
-    contain the difference of two samples.
+    These are two standard deviations of the rank of a sample median. Only a criterion whose value can be below 0, as for a
+    median, does not contain the difference of two samples.
     """
     return 1 / math.sqrt(rows) if best_figure < 0 else 0.0
 
@@ -368,11 +351,11 @@ def _between_samples(best_figure: float, rows: int) -> float:
 def one_of_each(
     drafts: Sequence[CriterionDraft], settled: Sequence[CriterionDraft | str | None]
 ) -> list[CriterionDraft | str | None]:
-    """Choose between two versions of the same criterion. One version uses the exact values of numeric columns. The other
-    version uses one representative value for each bin.
+    """Choose between two versions of a criterion: with exact values of numeric columns, or with one representative value
+    for each bin.
 
-    Return the outcomes, with None in place of the criterion that is not kept. The criterion with representative values is kept
-    if the criterion with exact values is left out, or if its threshold is more than three times as large.
+    Return the outcomes, with None in place of the other version. The version with representative values stays if the other
+    is left out, or if its threshold is more than three times as large.
     """
     outcomes, names = list(settled), [draft.settings["name"] for draft in drafts]
     for index, draft in enumerate(drafts):
@@ -391,11 +374,9 @@ def one_of_each(
 
 
 def _beside_cells(bins: CriterionDraft | str | None, cells: CriterionDraft | str | None) -> CriterionDraft | str | None:
-    """Leave out the criterion about single columns if another criterion, about cells of tables, limits the same errors
-    nearly as strictly. Return the criterion about single columns, or the reason for leaving it out.
+    """Return the criterion about single columns, or the reason to omit it: a criterion about cells is nearly as strict.
 
-    The criterion of single columns is omitted if the threshold of the criterion of cells is at most twice as large. The
-    criterion of cells then limits errors of single columns, too.
+    Its threshold must then be at most twice as large.
     """
     if not (isinstance(bins, CriterionDraft) and isinstance(cells, CriterionDraft)):
         return bins
@@ -409,9 +390,7 @@ def _threshold(draft: CriterionDraft) -> float:
 
 
 def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float) -> CriterionDraft:
-    """Return the criterion with a threshold that all fits to the public file meet. This is done only if no criterion of the
-    draft would have a threshold otherwise.
-    """
+    """Return the criterion with a threshold that all fits meet, for a draft that would otherwise have no threshold."""
     reached = max(yardstick.perfect, *fits)
     threshold = min(1.0, rounded_up(_ROOM * reached)) if math.isfinite(reached) else 1.0
     epsilon = min(MOST_EPSILON, budget(NOISE_SHARE * sensitivity / threshold))
@@ -421,8 +400,7 @@ def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[flo
 def with_threshold(
     draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float | None, room: float
 ) -> CriterionDraft | str:
-    """Choose a threshold of a criterion that noisy fits to the public file can meet, and an epsilon for its test. Return
-    the criterion with these settings, or the reason why it is not drafted.
+    """Return a criterion with a threshold that noisy fits can meet and an epsilon for its test, or why it is not drafted.
 
     Parameters
     ----------
@@ -520,11 +498,11 @@ class Suggestion:
 
 
 def suggested_of_members(schema: Schema, transformation: Transformation, table: Counts) -> list[Suggestion]:
-    """Return suggested rules about pairs of columns of a single member, such as a person of a household.
+    """Suggest rules about pairs of columns of a single member, such as a person of a household.
 
     Parameters
     ----------
-    table : counts of wide records, in bins. A wide record is a root, such as a household, with the columns of all its members.
+    table : counts, in bins, of wide records: a root, such as a household, with the columns of all its members.
     """
     linked = schema.linked
     if linked is None:
@@ -548,12 +526,10 @@ def suggested_rules(
     steps: Mapping[str, float | None] | None = None,
     counted: Lattice | None = None,
 ) -> list[Suggestion]:
-    """Suggest rules such as `age < 18 and wage is not missing`: conditions on two columns that no public row meets,
-    although many rows would meet them if the columns were independent. Conditions that independent columns would meet most
-    often come first.
+    """Suggest rules such as `age < 18 and wage is not missing`: conditions that no public row meets.
 
-    A rule is suggested if no public row breaks it, although independent columns would break it in at least 1% of the rows. The
-    rules must also fit into one model.
+    Independent columns would meet them in at least 1% of the rows; those that they would meet most often come first. All
+    rules fit into one model.
 
     Parameters
     ----------
@@ -576,11 +552,9 @@ def _comparing(
     schema: Schema, binnings: Sequence[Binning], n_rows: int, marginals: Lattice, without: Collection[str], own_numbers: Numbers
 ) -> list[Suggestion]:
     """Suggest rules that compare the numbers of two columns, such as `wage > total`: conditions that no public row meets.
-    Conditions that independent columns would meet most often come first.
 
-    The cells are examined in which every number of the first column is above every number of the second. A pair is a candidate
-    if these cells have no row, although independent columns would have many rows there. Then the exact numbers of all rows
-    decide.
+    A pair is a candidate if no row is in the cells in which every number of the first column is above every number of the
+    second, although independent columns would have many there. Then the exact numbers decide.
     """
     plain = [column.name not in without and not (column.part or column.minus or column.counts) for column in schema.columns]
     numeric = [i for i, is_plain in enumerate(plain) if is_plain and binnings[i].lower]
@@ -633,16 +607,14 @@ def _best(
 
 
 def _own_values(column: Column, step: float | None) -> int:
-    """Return the number of bins of a column in a criterion that uses exact values instead of the bins of the release. Exact
-    numbers are counted on a grid with the given step.
-    """
+    """Return the number of bins of a column in a criterion with exact values, which are counted on a grid with this step."""
     if column.bounds is None:
         return len(column.atoms)
     return len(value_grid(column.bounds, whole=column.kind == "integer", step=step).edges) + 1
 
 
 def _can_be_read(never: str, domains: Mapping[str, Domain]) -> bool:
-    """Return whether a configuration with this rule can be loaded. An invalid rule would make the whole draft invalid."""
+    """Return whether a configuration with this rule can be loaded."""
     try:
         parse_rule(never, domains, of_records=True)
     except RuleError:
@@ -676,11 +648,11 @@ def _about_cells(
 def _about_gaps(
     schema: Schema, binnings: Sequence[Binning], marginals: Lattice, without: Collection[str]
 ) -> Iterable[Suggestion]:
-    """Yield rules about missing values, such as `age < 18 and wage is not missing` for a question that only adults were asked.
+    """Yield rules about missing values, such as `age < 18 and wage is not missing` for a question to adults only.
 
-    For each column with missing values, the rules refer to the column that explains most of the missing values. Columns
-    without missing values are preferred. Several columns may be missing in the same rows. Then one rule joins each of them to
-    the column with the fewest bins, and only this column has other rules.
+    The rules refer to the column that explains most of the missing values, preferably one without missing values itself. Of
+    several columns that are missing in the same rows, only the one with the fewest bins has such rules; one more rule joins
+    each of the others to it.
     """
     columns = [i for i, name in enumerate(schema.names) if name not in without]
     with_gaps = [i for i in columns if binnings[i].missing is not None]
@@ -709,17 +681,15 @@ def _about_gaps(
 
 
 def _same_gaps(counts: np.ndarray) -> bool:
-    """Return whether two columns are missing in the same rows. `counts` is their joint table, whose last row and column hold
-    the missing values.
-    """
+    """Return whether two columns are missing in the same rows, by their joint table with missing values last."""
     return bool(counts[-1, -1] and not counts[-1, :-1].any() and not counts[:-1, -1].any())
 
 
 def _of_gaps(
     cause: Column, answered: Column, of_asked: Binning, of_answered: Binning, counts: np.ndarray
 ) -> Iterable[Suggestion]:
-    """Yield rules such as `age < 18 and wage is not missing`. Such a rule is about bins of the first column in which the
-    second column is missing in every row, or in no row.
+    """Yield rules such as `age < 18 and wage is not missing`, about bins in which the second column is always or never
+    missing.
 
     Parameters
     ----------
@@ -738,8 +708,7 @@ def _of_gaps(
 
 
 def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:
-    """Yield conditions that no row meets, such as `age >= 90` if no row has such an age. Each condition comes with a mask
-    of the bins that meet it.
+    """Yield conditions that no row meets, such as `age >= 90`, with a mask of the bins that meet them.
 
     For numbers, conditions use only bins below or above all bins that occur.
     """
@@ -758,12 +727,10 @@ def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable
 
 
 def _any_of(column: Column, binning: Binning, wanted_bins: Sequence[int]) -> Iterable[tuple[str, list[int]]]:
-    """Yield conditions that describe the given bins, such as `age < 18`: no other bin meets them. Each condition comes with
-    the bins that meet it.
+    """Yield conditions that exactly describe the given bins, such as `age < 18`, with the bins that meet each.
 
-    Bins of numbers have a condition for each run of neighbours. There is no condition if a category cannot be quoted, or if
-    there are more than `MOST_NAMED` categories. There is none for groups of categories either, because rules cannot refer to
-    groups.
+    Bins of numbers have a condition for each run of neighbours. There is none for groups of categories, for more than
+    `MOST_NAMED` categories, or if a category cannot be quoted.
     """
     if binning.lower:
         for _, run in groupby(wanted_bins, key=lambda i: i - wanted_bins.index(i)):
@@ -782,9 +749,7 @@ def _any_of(column: Column, binning: Binning, wanted_bins: Sequence[int]) -> Ite
 
 
 def _short_lists(texts: Mapping[int, str]) -> list[list[int]]:
-    """Divide texts into lists that are short enough for a rule: each has at most `MOST_LISTED` characters, or one text.
-    Return the keys of the texts in each list.
-    """
+    """Divide texts into lists of at most `MOST_LISTED` characters, or one text, and return the keys of each list."""
     lists: list[list[int]] = []
     characters = 0
     for i, text in texts.items():

@@ -1,9 +1,4 @@
-"""Read a public file of any format, and find duplicate columns, missing values and the meaning of whole numbers in it.
-
-`PublicFile` contains the frequency of each string of a column. `public_bins` counts the rows in the bins of a column, and
-`one_to_one` finds columns with the same information. `with_bins_for_gaps` chooses the columns that need a bin of missing
-values. `orders` tests whether the order of whole numbers has a meaning.
-"""
+"""Read a public file of any format, and find duplicate columns, missing values and the meaning of whole numbers in it."""
 
 from __future__ import annotations
 
@@ -73,15 +68,13 @@ class PublicFile:
     ----------
     name : name of the file or table, for messages.
     source : path or URI of the file or table.
-    input : the settings with which the file was read. For a CSV file, these are the delimiter, the encoding and the decimal
-        mark that were recognised.
+    input : the settings with which the file was read, such as the recognised delimiter, encoding and decimal mark.
     n_rows : number of rows.
     columns : for each column, in the order of the file, how often each string occurs; None stands for a null. Numbers have
         decimal points.
-    notes : labels and missing values that the file itself states for each column, or an empty mapping for formats without
-        labels.
+    notes : labels and missing values that the file itself states for each column; empty for formats without labels.
     unreadable : the reason for each column whose type cannot be read, such as lists or pictures.
-    not_wanted : columns that were not read, because the user excluded them or because the header does not name them uniquely.
+    not_wanted : columns that the user excluded, or that the header does not name uniquely.
     """
 
     name: str
@@ -94,11 +87,10 @@ class PublicFile:
     not_wanted: tuple[LeftOut, ...] = ()
 
     def read_with(self, policy: InputTable) -> PublicFile | None:
-        """Return this file with other settings of [input], such as another encoding, if these settings would give the same
-        strings. The file is not read again.
+        """Return this file with other settings of [input], without reading it again, or None if they would give other
+        strings.
 
-        The result is None if the other settings would give other strings: a different delimiter always does, a different
-        encoding or decimal mark only for some files.
+        A different delimiter always does, a different encoding or decimal mark only for some files.
         """
         own_policy, texts = self.input, [text.strip() for column in self.columns.values() for text in column if text]
         wide = not all(text.isascii() for text in (*self.columns, *texts))
@@ -108,9 +100,7 @@ class PublicFile:
         return replace(self, input=own_policy.model_copy(update={"encoding": policy.encoding, "decimal": policy.decimal}))
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Mapping[str, Texts]]:
-        """Return an iterator over batches of rows, read again from the file.
-
-        A batch has, for each column, its strings and the index of the string of each row.
+        """Return an iterator over batches of rows: for each column, its strings and the index of the string of each row.
 
         Parameters
         ----------
@@ -128,7 +118,7 @@ def read_public_file(
     ----------
     path : a file, a folder of Parquet or CSV files, or the URI of a database.
     table : name of the table in a database, or record type in a hierarchical file.
-    wanted : the names of the columns to read.
+    wanted : the columns to read.
     positions : positions of the columns in a file of fixed width.
 
     Raises
@@ -142,9 +132,7 @@ def read_public_file(
 def read_public_tables(
     public: str | Path, members: str | Path | None = None, table: str | None = None, positions: FixedWidthTable | None = None
 ) -> tuple[PublicFile, PublicFile | None]:
-    """Read the public tables of a configuration, and return the first table and the table of members.
-
-    The second item is None if there is no table of members.
+    """Return the first public table of a configuration and its table of members, or None in place of the second.
 
     Parameters
     ----------
@@ -160,7 +148,7 @@ def read_public_tables(
 
 
 def names_of(path: str | Path, table: str | None = None, positions: FixedWidthTable | None = None) -> list[str]:
-    """Return the names of the columns of a public file, from its header alone, or an empty list if no header can be read.
+    """Return the names of the columns of a public file from its header alone; empty if no header can be read.
 
     Raises
     ------
@@ -219,10 +207,8 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
 
 
 def _distinct_names(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
-    """Return the column names that occur once in the header, and the columns that are left out.
-
-    A column is left out if another column has the same name, or if it has no name. R and pandas write row numbers without a
-    name.
+    """Return the column names that occur once in the header, and the columns left out: without a name, or with a repeated
+    one.
     """
     times = Counter(header)
     names = [name for name in header if name and times[name] == 1]
@@ -236,9 +222,7 @@ def _distinct_names(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
 
 
 def _perhaps_codes(file: PublicFile, names: Iterable[str]) -> dict[str, str]:
-    """Return a question for each column of two-letter codes in which "NA" may be a code, such as Namibia, and not a missing
-    answer.
-    """
+    """Return a question for each column of two-letter codes in which "NA" may be a code, such as Namibia."""
     doubts = {}
     for name in names:
         texts = {text.strip() for text in file.columns[name] if text and text.strip()} - {"NA"}
@@ -252,11 +236,7 @@ def _first_file(source: Source) -> Path | None:
 
 
 def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
-    """Return why a Parquet file with these columns cannot be read, such as a column of lists: the message about the first
-    such column.
-
-    The result is empty if all columns can be read, and for other formats.
-    """
+    """Return why one of these columns of a Parquet file cannot be read, such as a column of lists, or an empty string."""
     first = _first_file(source)
     if first is None or format_of(first, start_of(first)) is not FileFormat.PARQUET:
         return ""
@@ -268,9 +248,9 @@ def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
 
 
 def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:
-    """Return the names of the columns of numbers with decimal commas.
+    """Return the names of the columns with decimal commas; empty if any column has decimal points.
 
-    The result is empty if any column has decimal points. A column in which every comma may separate thousands is not included.
+    A column in which every comma may separate thousands is not included.
     """
     names = []
     for name, texts in columns.items():
@@ -286,10 +266,9 @@ def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:
 
 
 def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[InputTable, list[str]]:
-    """Return the settings with which a file is read, such as its delimiter and encoding, and the names of its columns.
+    """Return the settings with which a file is read, such as its delimiter, and the names of its columns.
 
-    If a CSV file cannot be decoded, or its first line is empty, the names are ["?"]. Reading the rows then reports the
-    problem.
+    The names are ["?"] if a CSV file cannot be decoded or has no names, so that reading the rows reports the problem.
     """
     path = _first_file(source)
     if positions is not None and path is not None and not _has_header(path, positions):
@@ -337,11 +316,10 @@ def _header(lines: Sequence[str], delimiter: str) -> list[str]:
 
 
 def _is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first line is probably a row: the line has numbers, dates or strings like the next lines.
+    """Return whether the first line is probably a row: its numbers, dates or strings are like those of the next lines.
 
-    A word above numbers or dates is a name. Years, consecutive numbers, and increasing numbers that are mostly outside the
-    range of the numbers below may be names, too. A text may be a name if it is the only text of its column, as in questions
-    with several answers.
+    A word above numbers or dates is a name. Years, consecutive numbers, and increasing numbers outside the range below may
+    be names, too.
     """
     columns = [(name, {*filter(None, texts)}) for name, *texts in zip(names, *rows, strict=True) if name]
     numbers, outside, alike = list[float](), 0, set[str]()
@@ -377,7 +355,7 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 
 def _has_header(path: Path, positions: FixedWidthTable) -> bool:
-    """Return whether the file has a header or another format, so that the column positions of a codebook do not apply to it."""
+    """Return whether a file has a header or another format, so that positions of a codebook do not apply."""
     names = {name.casefold() for columns in (positions.columns, *positions.records.values()) for name in columns}
     line = first_line(start_of(path)).decode("latin-1")
     in_codebook = [word.strip().casefold() in names for word in re.split("[,;\t|]", line.replace('"', ""))]
@@ -387,10 +365,9 @@ def _has_header(path: Path, positions: FixedWidthTable) -> bool:
 def _encoding(path: Path, compressed: bool) -> Encoding:
     """Return the encoding of a text file: "utf-8", "mixed", "windows-1252", "windows-1255" or "latin-1".
 
-    A file is "mixed" if it has bytes that are not UTF-8, but more non-ASCII characters in UTF-8 than such bytes. In Western
-    words, bytes that are not UTF-8 occur beside ASCII letters. If most words consist of such bytes alone, the language is not
-    Western: Hebrew if all bytes are Hebrew letters of Windows-1255. Otherwise the encoding is unknown. The result is "utf-8",
-    so that reading reports the problem.
+    A file is "mixed" if it has stray bytes that are not UTF-8, but more non-ASCII characters in UTF-8. Western words have
+    such bytes beside ASCII letters; Hebrew words consist of Hebrew letters of Windows-1255 alone. If the encoding is
+    unknown, the result is "utf-8", so that reading reports the problem.
     """
     letters, stray, windows, words = 0, 0, True, Counter[str]()
     try:
@@ -420,7 +397,7 @@ def _kind(word: str) -> str:
 
 
 def _texts(source: Source, names: Sequence[str], policy: InputTable) -> Iterator[Mapping[str, Texts]]:
-    """Return an iterator over batches of rows with these columns of a file, as strings whose values are not checked."""
+    """Return an iterator over batches of rows of these columns, as strings whose values are not checked."""
     return (batch for _, batch in batches(source, Schema(columns=()), policy, names, only=True))
 
 
@@ -457,7 +434,7 @@ class PublicBins:
     gaps : number of rows without a value.
     others : number of rows outside the bounds or categories, which are excluded.
     grouping : errors of the representative values, or None for categories and dates.
-    places : (n_places,) possible limits of bins, increasing, or an empty tuple for categories and dates.
+    places : (n_places,) possible limits of bins, increasing; empty for categories and dates.
     between : (n_places,) number of rows from each possible limit up to the next.
     """
 
@@ -470,12 +447,11 @@ class PublicBins:
 
     @property
     def total(self) -> int:
-        """The number of rows in all bins."""
         return sum(self.rows)
 
 
 def public_bins(file: PublicFile, column: Column, policy: InputTable) -> PublicBins | None:
-    """Return the counts of a column of the public file in its bins, by the rules with which a release reads it.
+    """Count a column of the public file in its bins, by the rules of a release.
 
     The result is None for columns that are not in the file, and for unreadable strings.
 
@@ -518,12 +494,10 @@ def own_numbers(file: PublicFile, column: Column, policy: InputTable) -> tuple[n
 
 
 def _read(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return three (n_texts,) arrays that describe each different string of a column: its finest bin, its frequency, and
-    whether it means a missing value. For days between two columns of dates, (n_bins,) arrays describe each finest bin.
+    """Return the finest bin (below 0 for none), the frequency, and whether it means a missing value, of each string of a
+    column.
 
-    The first array has the finest bin of each string, by the rules with which a release reads it. It is below 0 if the string
-    has no bin. The second array has the frequency of each string. The third array says whether the string means a missing
-    value.
+    The three arrays have shape (n_texts,). For days between two columns of dates, they describe each finest bin.
     """
     rule = BinRule(Schema(columns=(column,)), policy)
     if column.minus is None:
@@ -555,9 +529,7 @@ def _grouping(values: np.ndarray, times: np.ndarray, numbers: np.ndarray) -> Gro
 
 
 def _places(values: np.ndarray, times: np.ndarray, column: Column) -> list[float]:
-    """Return the numbers that may become limits between bins, in increasing order: the lower bound, round numbers between
-    the bounds, and the present limits.
-    """
+    """Return the increasing numbers that may be limits of bins: the lower bound, round numbers, and the present limits."""
     low, high = column.bounds or (0.0, 0.0)
     whole, order = column.kind == "integer", np.argsort(values)
     limits = {limit for binning in column.alternatives.values() for limit in binning.lower[1:]}
@@ -572,9 +544,7 @@ def _places(values: np.ndarray, times: np.ndarray, column: Column) -> list[float
 
 
 def _factors(low: float, high: float, whole: bool) -> list[float]:
-    """Return round numbers that may become limits between bins, such as 100, 120, 150, 200, 250 and 300, with both signs
-    and with 0, in increasing order.
-    """
+    """Return increasing round numbers such as 100, 120, 150 and 200, with both signs and 0, as possible limits of bins."""
     power_of_ten = math.floor(math.log10(max(abs(low), abs(high), 1e-12)))
     powers = range(0 if whole else power_of_ten - 4, power_of_ten + 1)
     sizes = {float(f"{factor * 10.0**power:.12g}") for power in powers for factor in FACTORS}
@@ -607,9 +577,7 @@ class PublicRows:
         return len(next(iter(self.codes.values()), ()))
 
     def batch(self) -> dict[str, Texts]:
-        """Return all rows as one batch, in the form in which files are read. A row without an answer has the text None
-        (index -1).
-        """
+        """Return all rows as one batch, in the form in which files are read, with None for no answer."""
         return {source: Texts(texts=[*texts, None], codes=self.codes[source]) for source, texts in self.texts.items()}
 
     def without(self, sources: Sequence[str]) -> np.ndarray:
@@ -618,9 +586,8 @@ class PublicRows:
 
 
 def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
-    """Return the rows of a public file, with the strings of its columns stripped of surrounding blanks.
-
-    Of a file with more than `MOST_ROWS` rows or many columns, only every second, third, ... row of each batch is returned.
+    """Return the rows of a public file, without surrounding blanks: every second, third, ... row of each batch of a large
+    file.
 
     Parameters
     ----------
@@ -638,14 +605,12 @@ def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
 def every_row(
     file: PublicFile, names: Sequence[str], key: str | None = None, every: int = 1
 ) -> dict[str, tuple[list[str], np.ndarray]]:
-    """Read some columns of a file. Return, for each column, its different strings without surrounding blanks, and for each
-    row the index of its string, as an (n_rows,) int32 array.
+    """Return, for each column, its different strings without surrounding blanks, and (n_rows,) the index of the string of
+    each row.
 
     Parameters
     ----------
-    names : names of the columns.
-    key : name of a column of keys. The strings of this column are normalised as a release normalises keys; "" stands for no
-        key.
+    key : name of a column of keys, whose strings are normalised as in a release; "" stands for no key.
     every : step between the rows that are used in each batch, beginning with the first row.
     """
     index: dict[str, dict[str, int]] = {name: {} for name in names}
@@ -683,11 +648,8 @@ def one_to_one(
 ) -> tuple[dict[str, Answers], list[LeftOut], dict[str, str]]:
     """Find groups of columns that determine each other in every row of the public file, such as a code and its label.
 
-    Return the columns with only one column of each group, and the columns that are left out with the reason. Also return
-    questions to the steward, by the name of a column.
-
-    If one column holds codes and another column holds their labels, the codes are kept and get the labels. In all other
-    groups, the first column is kept.
+    Return the columns with only one of each group, the columns left out, and questions by the name of a column. Codes stay
+    and get the labels; in other groups, the first column stays.
     """
     counts = {source: counted for source, column in answers.items() if (counted := _counts(column, rows)) is not None}
     frequencies = {source: counted.tobytes() for source, counted in counts.items()}  # bytes are compared at once
@@ -711,10 +673,9 @@ def one_to_one(
 
 
 def _counts(column: Answers, rows: PublicRows) -> np.ndarray | None:
-    """Return the frequencies of a column's values in descending order, for a comparison with other columns. Missing answers
-    count as a value.
+    """Return the descending frequencies of a column's values, with missing answers as a value.
 
-    The result is None for columns that are not compared: keys, numbers with fractions, and columns that are nearly constant.
+    The result is None for columns that are not compared: keys, numbers with fractions, and nearly constant columns.
     """
     n_texts = len(column.texts)
     if not 2 <= n_texts <= column.rows / 2 or left_out_as_key(column) or (column.are_numbers and not column.are_whole):
@@ -724,7 +685,7 @@ def _counts(column: Answers, rows: PublicRows) -> np.ndarray | None:
 
 
 def _determine_each_other(first: np.ndarray, second: np.ndarray) -> bool:
-    """Return whether each string of a column occurs with one string of the other column, and missing answers occur together."""
+    """Return whether each string of a column occurs with one string of the other, and missing answers occur together."""
     pairs = np.unique(np.stack([first, second]), axis=1)
     one_to_one = len(pairs.T) == len(np.unique(pairs[0])) == len(np.unique(pairs[1]))
     return one_to_one and bool(((pairs[0] < 0) == (pairs[1] < 0)).all())
@@ -733,11 +694,7 @@ def _determine_each_other(first: np.ndarray, second: np.ndarray) -> bool:
 def _codelists(
     file: PublicFile, pairs: Sequence[tuple[str, str]], answers: Mapping[str, Answers]
 ) -> dict[tuple[str, str], dict[str, str]]:
-    """Return, for each pair of columns that determine each other in every row, which string of one belongs to which string
-    of the other, in both directions.
-
-    All rows of the file are read.
-    """
+    """Return, for each pair of columns that determine each other, the mapping between their strings, in both directions."""
     rows, codelists = every_row(file, list(dict.fromkeys(chain(*pairs)))), dict[tuple[str, str], dict[str, str]]()
     for first, second in pairs:
         (texts, codes), (labels, of_second) = rows[first], rows[second]
@@ -751,9 +708,7 @@ def _codelists(
 
 
 def _code_and_text(group: Sequence[str], answers: Mapping[str, Answers]) -> tuple[str, str]:
-    """Choose the column that stays in a group of columns with the same information, such as a code and its label. Also
-    choose the column with the labels. Return both names; the second name is empty if no column has labels.
-    """
+    """Choose the column that stays in a group with the same information, and the column with its labels (or "")."""
 
     def length(source: str) -> float:
         return sum(map(len, answers[source].texts)) / len(answers[source].texts)
@@ -776,8 +731,8 @@ MOST_LEFT_OUT = 0.01
 
 
 def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Give some columns a bin for missing values. Rows with a missing value in one of the remaining columns are excluded,
-    and these are then at most 1% of the public rows. Columns with the most missing values get such a bin first.
+    """Give columns with many missing values a bin for them, so that missing values in the other columns exclude at most 1%
+    of the rows.
     """
     with_few = [column for column in columns if column.missing_rows and not (column.keeps_missing or column.weight)]
     left_out, with_bin = np.zeros(rows.n_rows, dtype=bool), set[str]()
@@ -823,13 +778,12 @@ class Order:
 
     Attributes
     ----------
-    unlike : difference of neighbouring values in other columns, relative to the difference of any two values. The ratio is
-        near 0 if the order has a meaning, and about 1 if the order has none. Each other column counts by the variance that the
-        values explain. None if no column counts.
+    unlike : difference of neighbouring values in other columns, relative to any two values: near 0 if the order has a
+        meaning, about 1 if it has none. Each other column counts by the variance that the values explain. None if no column
+        counts.
     witnesses : the number of columns that count in `unlike`.
-    of_groups : whether this column and another column of numbers nearly determine each other, but have no common order.
-        Examples are the sizes and the numbers of schools. Then similar neighbours are no evidence that the order has a
-        meaning.
+    of_groups : whether this column and another column of numbers nearly determine each other without a common order, such
+        as sizes and numbers of schools. Then similar neighbours are no evidence.
     tells : name of a column that has one value for each value of this column, but in no order; otherwise empty.
     part_of : name of a column whose digits begin or end with the digits of this column, or the reverse; otherwise empty.
     """
@@ -842,11 +796,9 @@ class Order:
 
 
 def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]:
-    """Judge whether the order of a column's values has a meaning, as it has for numbers but not for codes, by comparison
-    with other columns. Return the evidence by the name of the column, for columns of whole numbers or of few numbers with
-    fractions.
+    """Judge, by comparison with other columns, whether the order of a column's values has a meaning (numbers, not codes).
 
-    Columns with fewer than three different values are omitted.
+    Return the evidence by column, for whole numbers or few numbers with fractions, with at least three different values.
     """
     sampled = slice(None, None, -(-rows.n_rows // max(_FEWEST_ROWS, min(_ROWS, _ROWS * _FEW_COLUMNS // max(1, len(answers))))))
     values_of = {
@@ -875,11 +827,11 @@ def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]
 def _witnesses(
     answers: Mapping[str, Answers], values_of: Mapping[str, np.ndarray], rows: PublicRows, sampled: slice
 ) -> tuple[list[str], np.ndarray]:
-    """Return the witnesses (values with which all columns are compared): the name of the column of each witness, and the
-    (n_rows, n_witnesses) values.
+    """Return the variables with which all columns are compared: the column of each, and (n_rows, n_witnesses) standardised
+    values.
 
-    A witness holds the ranks of a column of numbers, or 0 and 1 for a frequent category, scaled to mean 0 and standard
-    deviation 1. It is NaN if a row has no answer. Row numbers and keys are no witnesses.
+    They are the ranks of a column of numbers, or 0 and 1 for a frequent category; NaN without an answer. Row numbers and
+    keys are not used.
     """
     names, columns = [], []
     for source, answer in answers.items():
@@ -912,8 +864,7 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 def _compared(
     source: str, values: np.ndarray, names: list[str], witnesses: np.ndarray, alike: Collection[str]
 ) -> tuple[Order, set[str]]:
-    """Judge whether the order of a column's values has a meaning, as it has for numbers but not for codes, by comparison
-    with other columns. Return the evidence, and the columns that the values nearly determine without a common order.
+    """Return the evidence on the order of a column, and the columns that its values nearly determine without a common order.
 
     Parameters
     ----------
@@ -957,9 +908,7 @@ def _compared(
 
 
 def _has_no_order(means: np.ndarray) -> bool:
-    """Return whether means of a variable show no order when they are listed by the values of a column. This is so if they
-    repeat or often change direction.
-    """
+    """Return whether means, listed by the values of a column, repeat or often change direction."""
     changes = np.diff(np.round(means, 6))
     changes = changes[changes != 0]
     turns = np.count_nonzero(changes[1:] * changes[:-1] < 0)
@@ -968,8 +917,8 @@ def _has_no_order(means: np.ndarray) -> bool:
 
 
 def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: list[int]) -> np.ndarray:
-    """Return, for each witness (a variable with which columns are compared), how much its mean differs between the values
-    of a column at the given distances. This is half the mean squared difference, minus the part due to chance.
+    """Return half the mean squared difference of each variable between values at these distances, without the part due to
+    chance.
     """
     total, weights = np.zeros(means.shape[1]), np.zeros(means.shape[1])
     for lag in lags:
@@ -982,12 +931,11 @@ def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: 
 
 
 def _beginnings(whole: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """Find pairs of columns in which the digits of one code are part of the other code, as the code of a county is part of
-    the codes of its municipalities. Return a mapping from each of the two columns to the other.
+    """Find pairs of columns in which one code is part of the other, as a county's code begins the codes of its
+    municipalities.
 
-    For example, the code of a municipality begins with the code of its county. Ages in years begin with the digits of their
-    decade, too, but are not included: nearly all last digits of ages occur, while codes leave out at least half of the numbers
-    in their range.
+    Return a mapping from each of the two columns to the other. Ages and their decades do not count: codes leave out at
+    least half of the numbers in their range.
     """
     part_of: dict[str, str] = {}
     distinct = {source: np.unique(values[~np.isnan(values)]) for source, values in whole.items()}
