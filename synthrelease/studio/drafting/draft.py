@@ -1,10 +1,8 @@
 """Draft the configuration and the acceptance file of a release from a public file.
 
-First, columns are drafted from the frequency of each text. Next, the public file is read as a release would read it, and its
-counts decide tables, rules and criteria. Finally, the draft is fitted to the public file, and the fits set the thresholds. A
-plan is a measuring method with its tables and an epsilon. Each step returns a value: a `Subject` (the columns), its `Ground`
-(counts, associations and the comparison of plans), a `Tried` draft (a plan with its fits), and a `Draft` (the texts of the
-files).
+A plan is a measuring method with its tables and an epsilon. Each step returns a value: a `Subject` (the columns), its
+`Ground` (counts, associations and the comparison of plans), a `Tried` draft (a plan with its fits), and a `Draft` (the
+texts of the files).
 """
 
 from __future__ import annotations
@@ -129,8 +127,7 @@ WEAK = 0.3
 def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) -> tuple[Path, Path, Draft]:
     """Write configs/NAME.toml and acceptance/NAME.toml under a folder. Existing files are never overwritten.
 
-    The first line of each file names a JSON Schema for editors, which is written beside the file unless it exists. Long
-    codelists are written into configs/codes.
+    A JSON Schema for editors is written beside each file unless it exists, and long codelists into configs/codes.
 
     Parameters
     ----------
@@ -170,8 +167,8 @@ def draft(request: DraftRequest, progress: Progress = lambda doing: None) -> Dra
 
     Raises
     ------
-    InputError : when the request is invalid, when a file cannot be read or lacks a requested column, or when fewer than two
-        columns can be released. Also when no draft is better than independent columns.
+    InputError : when the request is invalid, when a file cannot be read or lacks a requested column, when fewer than two
+        columns can be released, or when no draft is better than independent columns.
     """
     subject = read_subject(request, Voice(progress))
     try:
@@ -187,13 +184,10 @@ def draft(request: DraftRequest, progress: Progress = lambda doing: None) -> Dra
 def tried_in_steps(subject: Subject) -> Tried:
     """Try drafts on the public file, one after another, and return the first good one.
 
-    The first draft has the bins that preserve the associations best at the desired epsilon. If it is not good, drafts follow
-    at a larger epsilon, and then with fewer columns. Afterwards columns of rare indicators and the smallest areas are added.
-
-    A first draft that preserves the promised share is accepted even if no criterion can test its pairs: more epsilon would buy
-    only the criterion. If all associations are weak, or the rows are too few to estimate the preserved share, epsilon is not
-    raised. Then a draft is accepted if its loss is small enough (`DraftStanding.errors`), even if no criterion can test its
-    pairs.
+    The first draft has the bins that preserve the associations best at the desired epsilon. If it is not good, drafts
+    follow at a larger epsilon, and then with fewer columns. Afterwards columns of rare indicators and the smallest areas
+    are added. If all associations are weak, or the rows are too few to estimate the preserved share, epsilon is not raised,
+    and the loss alone decides (`DraftStanding.errors`).
 
     Raises
     ------
@@ -232,17 +226,15 @@ def tried_in_steps(subject: Subject) -> Tried:
 
 
 def every_way(best: Tried) -> list[Raced]:
-    """Return the plan of a draft and plans for the same columns that measure noisy tables by other methods, for a
-    comparison of all these methods. The result is empty if nothing can be compared.
-    """
+    """Return the plan of a draft and plans by other methods for the same columns; empty if nothing can be compared."""
     return [] if best.choices.areas or best.standing.kept is None else best.ground.race.every_way(best.raced)
 
 
 def without_delta(subject: Subject, best: Tried, plans: Sequence[Raced]) -> Tried | None:
-    """Look for a draft with delta 0 that can replace a draft with a delta above 0. It must cost no more epsilon and
-    preserve as much of the associations. Return None if there is no such draft.
+    """Return a good draft with delta 0 instead of one with a delta above 0, or None.
 
-    With a smaller epsilon, a draft with delta 0 may preserve less, as any cheaper plan may.
+    It costs no more epsilon and preserves as much of the associations; with a smaller epsilon, it may preserve less, as any
+    cheaper plan may.
     """
     as_much = best.raced.share - CLEARLY / 2
     if best.raced.pure or not any(plan.pure and plan.share >= as_much for plan in plans):
@@ -259,9 +251,7 @@ def without_delta(subject: Subject, best: Tried, plans: Sequence[Raced]) -> Trie
 
 
 def written(best: Tried, plans: Sequence[Raced]) -> Draft:
-    """Return the finished draft with the texts of its files. Remarks state what its plan costs and preserves, and which
-    pairs of columns lose their association.
-    """
+    """Return the finished draft with the texts of its files, and remarks on what its plan costs, preserves and loses."""
     ground, preserved, acceptance = best.ground, best.standing.kept, best.acceptance
     if preserved is None:
         return files_of(best.subject, best.choices, acceptance, ground.table)
@@ -362,7 +352,7 @@ FIRST = AcceptanceDraft(criteria=(CriterionDraft(settings=_COLUMNS, remark=""),)
 @dataclass(frozen=True, kw_only=True)
 class Ground:
     """The common basis of all drafts of the same columns: the counts and associations of the public file, and a comparison
-    of plans. A plan states which tables are measured, and with how much noise.
+    of plans.
 
     Attributes
     ----------
@@ -372,9 +362,9 @@ class Ground:
     table : counts of the rows of the public file in the drafted bins.
     pairs : associations of all pairs of columns in these bins.
     binnings : bins of each column.
-    leaning : name of the column in which the released rows of persons differ most from all rows, or an empty string if there is
-        no key of persons.
-    lean : sentence that states how much they differ, or an empty string if there is no key of persons.
+    leaning : name of the column in which the released rows of persons differ most from all rows; empty without a key of
+        persons.
+    lean : sentence that states how much they differ; empty without a key of persons.
     """
 
     subject: Subject
@@ -388,13 +378,11 @@ class Ground:
 
 
 def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
-    """Prepare the drafts of some columns: count the rows of the public file in the drafted bins, find rules and
-    associations, and prepare a comparison of plans (which tables are measured, and with how much noise).
+    """Prepare the drafts of some columns: count the public rows in bins, and find rules and associations.
 
     Parameters
     ----------
-    narrower : basis of the same columns in narrower bins, in which plans with wider bins are compared, or None for the first
-        bins.
+    narrower : basis of the same columns in narrower bins, in which plans with wider bins are compared, or None.
 
     Raises
     ------
@@ -472,17 +460,16 @@ def _gaps(subject: Subject) -> set[str]:
 
 
 def _first_choices(subject: Subject, n_rows: int) -> Choices:
-    """Return provisional settings with which the columns can be loaded before tables are chosen: one table for each column,
-    and an epsilon for counting the rows.
+    """Return provisional settings with which the columns can be loaded: one table for each column, and an epsilon for the
+    rows.
     """
     return Choices(tables=tuple(column.name for column in subject.wide), rows=rows_budget(n_rows))
 
 
 def _counted_at_last(subject: Subject, narrower: Ground | None = None) -> tuple[Subject, ReleaseSpec, Counts]:
-    """Load the drafted columns, and count the rows of the public file in their bins. If the columns cannot be loaded,
-    design weights first become ordinary columns. If this does not help, columns with errors are left out, with the reason.
+    """Load the drafted columns, and count the public rows in their bins.
 
-    The counts of the same columns in narrower bins are merged, so the file is not read again.
+    If the columns cannot be loaded, design weights become ordinary columns, and then columns with errors are left out.
 
     Raises
     ------
@@ -513,9 +500,7 @@ def _counted_at_last(subject: Subject, narrower: Ground | None = None) -> tuple[
 
 
 def _merged(subject: Subject, narrower: Ground | None) -> tuple[ReleaseSpec, Counts] | None:
-    """Compute counts in wider bins by adding up counts in narrower bins, without reading the file again. Return None if the
-    columns differ, or if a narrower bin is not inside one wider bin.
-    """
+    """Add up counts in narrower bins, without reading the file again, or return None if this is impossible."""
     if narrower is None or [c.name for c in subject.wide] != [c.name for c in narrower.subject.columns]:
         return None
     spec = loaded(subject, _first_choices(subject, subject.file.n_rows), FIRST)
@@ -525,9 +510,7 @@ def _merged(subject: Subject, narrower: Ground | None) -> tuple[ReleaseSpec, Cou
 
 
 def _counted(subject: Subject) -> tuple[ReleaseSpec, Counts]:
-    """Load the columns, and count the rows of the public file in their drafted bins. Raises InputError if every row has a
-    missing value.
-    """
+    """Load the columns, and count the public rows in their drafted bins. Raises InputError if every row has a missing value."""
     spec = loaded(subject, _first_choices(subject, subject.file.n_rows), FIRST)
     rows = rows_of(subject, spec)
     if not rows.total:
@@ -538,22 +521,18 @@ def _counted(subject: Subject) -> tuple[ReleaseSpec, Counts]:
 
 
 def rows_of(subject: Subject, spec: ReleaseSpec) -> Counts:
-    """Return the counts of the rows of the public file in the finest bins. The file is read as a release would read it."""
+    """Return the counts of the public rows in the finest bins, read as a release would read them."""
     return read_public(subject.file.source, spec.schema, spec.input, spec.raw, spec.unit)
 
 
 def in_first_bins(rows: Counts, spec: ReleaseSpec) -> Counts:
-    """Turn counts in the finest bins into counts in the bins of the release. If the release can choose among several
-    configurations of bins, these are the bins of the first configuration.
-    """
+    """Merge counts in the finest bins into the bins of the release, or of its first configuration of bins."""
     transformation = spec.space[0].transformation
     return rows.merge(transformation.layout, transformation.maps)
 
 
 def some_rows(table: Counts) -> Counts:
-    """Return the public rows on which drafts are tried: all rows, or for many columns a random sample of at most
-    `MOST_TRIED` rows.
-    """
+    """Return the public rows on which drafts are tried: all rows, or for many columns `MOST_TRIED` random rows."""
     if len(table.layout.sizes) <= MANY or table.total <= MOST_TRIED:
         return table
     drawn = SeededEntropy(SEED, 16).generator().multivariate_hypergeometric(table.counts, MOST_TRIED, method="marginals")
@@ -563,12 +542,10 @@ def some_rows(table: Counts) -> Counts:
 def _held_out(
     subject: Subject, spec: ReleaseSpec, some: Counts, table: Counts, pairs: Sequence[Pair], narrower: Ground | None
 ) -> tuple[HeldOut, str, str]:
-    """Divide the public rows into two halves, so that a draft is fitted to one half and judged on the other half. Also
-    return the name of the column in which the released rows of persons differ most from all rows, and a sentence about this
-    difference.
+    """Return two halves of the public rows, one for fitting and one for judging a draft.
 
-    For columns in wider bins, the halves are compared in the narrower bins. Without a key of persons, the name and the
-    sentence are empty.
+    Also return the column in which the released rows of persons differ most from all rows, and a sentence about it; both
+    are empty without a key of persons. The halves of columns in wider bins are compared in the narrower bins.
     """
     transformation, gaps = spec.space[0].transformation, _gaps(subject)
     if narrower is not None:
@@ -585,16 +562,14 @@ _Binned = tuple[ColumnDraft, Binning]
 
 
 def _both(subject: Subject, spec: ReleaseSpec, narrower: Ground) -> list[tuple[_Binned, _Binned]]:
-    """Return a pair for each column of a draft: the column with its drafted bins, and the same column with the narrower
-    bins of an earlier draft.
-    """
+    """Return, for each column, its drafted bins and its narrower bins in an earlier draft."""
     narrow = {pair[0].name: pair for pair in zip(narrower.subject.columns, narrower.binnings, strict=True)}
     wide = zip(subject.columns, spec.space[0].transformation.binnings, strict=True)
     return [(pair, narrow[pair[0].name]) for pair in wide]
 
 
 def _wider_bins(subject: Subject, spec: ReleaseSpec, narrower: Ground) -> list[np.ndarray]:
-    """Return, for every column, an array with the index of the drafted bin that contains each narrower bin."""
+    """Return, for each column, the index of the drafted bin that contains each narrower bin."""
     return [wider_bin_of_each(*both) for both in _both(subject, spec, narrower)]
 
 
@@ -609,8 +584,9 @@ def which_matter(n_columns: int, important: Sequence[str]) -> str:
 
 
 def files_of(subject: Subject, choices: Choices, acceptance: AcceptanceDraft, table: Counts | None = None) -> Draft:
-    """Put a draft together from the texts of its files and the decisions about its columns. `table` holds the counts of the
-    public rows that a release would use, or is None before these rows are counted.
+    """Put a draft together from the texts of its files and the decisions about its columns.
+
+    `table` holds the counts of the public rows that a release would use, or is None before they are counted.
     """
     name, file, columns = subject.name, subject.file, subject.columns
     choices = replace(choices, smaller=" ".join(filter(None, [subject.question, choices.smaller])))
@@ -633,9 +609,7 @@ def files_of(subject: Subject, choices: Choices, acceptance: AcceptanceDraft, ta
 
 
 def loaded(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) -> ReleaseSpec:
-    """Load the files of an unfinished draft as a release would load them, and return the specification. Raises SpecError if
-    a release would refuse the draft.
-    """
+    """Load the files of an unfinished draft. Raises SpecError if a release would refuse the draft."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             return load_spec(write_files(Path(folder), subject.name, files_of(subject, choices, acceptance))[0])
@@ -658,13 +632,12 @@ def no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
 
 
 def means_budget(subject: Subject, total: Fraction) -> Fraction:
-    """Return the epsilon for measuring the means of all numeric columns in a release of epsilon `total`, or 0 if no mean is
-    measured.
+    """Return the epsilon for measuring the means of all numeric columns, at most a twentieth of `total`; 0 without means.
 
-    The result is at most a twentieth of `total`. A smaller epsilon is enough if the noise of each mean is half of the mean's
-    sampling error. Let m sums of n rows, each within a range r, share one noise vector. The noise of each sum then has the
-    standard deviation sqrt((m + 1) (m + 2) / 3) r / epsilon (theory 9.18, one noise for many numbers). This noise is compared
-    with the sampling error of the sum: sqrt(n) times the standard deviation of the column.
+    It is smaller if the noise of each mean then is half of the mean's sampling error. Let m sums of n rows, each within a
+    range r, share one noise vector. The noise of each sum has the standard deviation sqrt((m + 1) (m + 2) / 3) r / epsilon
+    (theory 9.18, one noise for many numbers). The sampling error of the sum is sqrt(n) times the standard deviation of the
+    column.
     """
     columns = with_means(subject.columns)
     facts, n_sums = [column.facts for column in columns if column.facts], sum(1 + column.keeps_missing for column in columns)
@@ -676,11 +649,9 @@ def means_budget(subject: Subject, total: Fraction) -> Fraction:
 
 
 def rows_budget(n_rows: int) -> Fraction:
-    """Return the epsilon for counting the rows that pass the rules.
+    """Return the epsilon for counting the rows that pass the rules: 0.05, or more for a small file.
 
-    The result is 0.05, or more if the margin of the count would otherwise exclude more than about a twentieth of `n_rows` rows.
-    The margin is about ln(1 / (2 SHORTFALL)) / epsilon. A smaller margin costs epsilon, and less noise in the tables of a small
-    file is worth more than a few rows.
+    The margin of the count, about ln(1 / (2 SHORTFALL)) / epsilon, excludes at most about a twentieth of the rows.
     """
     epsilon = math.log(float(1 / (2 * SHORTFALL))) / (n_rows / 20)
     return max(Fraction(1, 20), Fraction(math.ceil(epsilon * 100), 100))
@@ -690,12 +661,10 @@ _LEAVES = 3  # The largest number of columns that are left out because the relea
 
 
 def ground_that_tells(ground: Ground) -> Ground:
-    """Return a basis for drafts in which the released rows of each person (such as the first row) represent all rows. If
-    necessary, random rows of each person are released, or columns in which the released rows differ most are left out.
+    """Return a basis for drafts in which the released rows of each person represent all rows, judged without noise.
 
-    The comparison is made without noise. If rows of each person that are drawn at random represent all rows clearly better than
-    the first rows, random rows are drafted. If the released rows represent all rows too poorly, up to three columns are left
-    out: those in which the rows of persons differ most.
+    Random rows of each person are released if they represent all rows clearly better than the first rows. If they are still
+    too different, up to three columns in which they differ most are left out.
 
     Raises
     ------
@@ -722,9 +691,7 @@ def ground_that_tells(ground: Ground) -> Ground:
 
 
 def rows_tell_too_little(ground: Ground, off: str) -> InputError:
-    """Return an error to raise. It says that the released rows of persons resemble all rows of the public file less than a
-    table of independent columns does.
-    """
+    """Return the error that the released rows of persons resemble all public rows less than independent columns do."""
     key, records = ("KEY", 1) if (unit := ground.subject.unit) is None else (str(unit.key), unit.records)
     return InputError(
         f"{ground.subject.file.name}: the released rows of each person resemble all rows less than a table of independent "
@@ -765,9 +732,7 @@ class Tried:
 
 
 def tried(ground: Ground, raced: Raced) -> Tried:
-    """Fit a draft to the public file with a plan (which tables are measured, and with how much noise). Return the draft
-    with thresholds that the fits meet.
-    """
+    """Fit a draft with this plan to the public file, and return it with thresholds that the fits meet."""
     subject, race, rows = ground.subject, ground.race, None
     first, figures = _criteria(ground), min(FIGURES, raced.total / 5)
 
@@ -813,9 +778,7 @@ def tried(ground: Ground, raced: Raced) -> Tried:
 
 
 def _criteria(ground: Ground) -> AcceptanceDraft:
-    """Draft the acceptance criteria for these columns. If the option --important names columns, one more criterion tests
-    all pairs with these columns.
-    """
+    """Draft the acceptance criteria, with one more for all pairs with the columns that --important names."""
     subject = ground.subject
     drafted = draft_acceptance(subject.wide, ground.table, ground.pairs, subject.of_members)
     important = [column.name for column in subject.columns if column.name in subject.promise.important]
@@ -829,9 +792,7 @@ def _criteria(ground: Ground) -> AcceptanceDraft:
 
 
 def _measures(subject: Subject, spec: ReleaseSpec, rows: Counts) -> tuple[Yardstick, ...]:
-    """Return two reference values for each criterion: its value for two halves of the public file, and its value for
-    independent columns. Neither value depends on the budget.
-    """
+    """Return the value of each criterion for two halves of the public file, and for independent columns."""
     subject.voice.patiently("comparing two halves of the public file by the criteria")
     n_splits = 2 if len(spec.schema.columns) <= MANY else 1
     return yardsticks(spec, rows, spec.space[0], SEED, projecting=False, n_splits=n_splits)
@@ -865,14 +826,13 @@ def with_more(
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A plan for a draft that is compared with other plans. It states which tables are measured, with how much noise, and
-    whether in the drafted bins or in wider bins.
+    """A plan for a draft that is compared with other plans, in the drafted bins or in wider bins.
 
     Attributes
     ----------
     ground : counts in these bins.
     raced : the plan.
-    least : the smallest number of rows of a wider bin, in words, or an empty string for the first bins.
+    least : the smallest number of rows of a wider bin, in words; empty for the first bins.
     """
 
     ground: Ground
@@ -881,21 +841,17 @@ class Candidate:
 
     @property
     def words(self) -> str:
-        """A clause about this plan: its bins, the preserved share of the associations, and its epsilon."""
         bins = f"bins of {self.least}" if self.least else "the first bins"
         return f"{bins} preserve {shown_share(self.raced.share)} of the associations at epsilon {float(self.raced.total):g}"
 
 
 def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candidate]:
-    """Return the plans among which a draft is chosen: the cheapest plan that preserves enough of the associations in the
-    drafted bins, and better plans in wider bins.
+    """Return the cheapest plan that preserves enough of the associations in the drafted bins, and better plans in wider bins.
 
-    The preserved share of every plan is measured in the drafted bins. A plan preserves more with a larger epsilon. So wider
-    bins that are not better at the next smaller epsilon are not better at any smaller epsilon. Wider bins are not fitted if
-    they preserve nothing more even without noise. After bins that preserve less than narrower bins, only the coarsest bins are
-    tried, and these only if the drafted bins preserve less than `HALF`. Plans in other wider bins measure the tables of the
-    first plan, because a search for other tables takes most of the time. This search is made once, for the drafted plan of at
-    most `MOST_SEARCHED_AGAIN` columns.
+    The preserved share of every plan is measured in the drafted bins. Wider bins that are not better at the next smaller
+    epsilon are not better at any smaller one. After bins that preserve less than narrower bins, only the coarsest bins are
+    tried, and only if the drafted bins preserve less than `HALF`. Plans in other wider bins measure the tables of the first
+    plan.
 
     Parameters
     ----------
@@ -930,16 +886,14 @@ def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candi
 
 
 def in_order_of_use(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Sort plans for measuring tables by preference. Plans that preserve enough of the associations come first, and among
-    these the plan with the smallest epsilon.
+    """Sort plans by preference: first those that preserve enough, or nearly as much as the best, by epsilon.
 
-    Candidates that preserve enough, or nearly as much as the best candidate, come first, ordered by epsilon. Among candidates
-    with the same epsilon, candidates close to the best preserved share come first, and among these the narrowest bins. So no
-    other candidate is clearly better than the first one in both epsilon and preserved share.
+    Among plans of the same epsilon, those close to the best share come first, with the narrowest bins in front. So no other
+    plan is clearly better than the first in both epsilon and share.
 
     Parameters
     ----------
-    candidates : the candidates, with narrower bins first.
+    candidates : the plans, with narrower bins first.
     """
     plans = [candidate.raced for candidate in candidates]
     needed = needed_of(max(plan.share for plan in plans))
@@ -953,10 +907,8 @@ def in_order_of_use(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def in_fitting_bins(ground: Ground, most: Fraction, above: Fraction = Fraction(0)) -> Tried:
-    """Fit the most preferred plan to the public file and, if its draft is not good, the next plan. Return the first good
-    draft. The plans use the drafted bins or wider bins.
-
-    If neither draft is good, the draft of the best plan is returned.
+    """Fit the most preferred plan and, if its draft is not good, the next; return the first good draft, or that of the best
+    plan.
 
     Parameters
     ----------
@@ -994,7 +946,7 @@ _STRONGEST_STAY_COARSER = f"{_STRONGEST_STAY}, in coarser bins"
 
 
 def smaller_draft(ground: Ground, whole: Tried) -> Tried:
-    """Search for a draft of fewer columns, but as many as possible, that is better than independent columns.
+    """Search for a draft of as many columns as possible that is better than independent columns.
 
     The first bins are used if a draft in them is good, otherwise coarser bins.
 
@@ -1043,10 +995,7 @@ def smaller_draft(ground: Ground, whole: Tried) -> Tried:
 
 
 def what_would_help(whole: Tried) -> str:
-    """Return advice for a file with too few rows: the smallest tried epsilon at which a draft of all columns is good, and
-    the number of rows that makes the noise as small at the present epsilon. The result is empty if no tried epsilon is
-    enough.
-    """
+    """Return advice for too few rows: an epsilon, or a number of rows, for a good draft of all columns; or an empty string."""
     race, limit, n_rows = whole.ground.race, whole.choices.limit, round(whole.ground.table.total)
     for total in (total for total in (3, 5, 8, 12, 20) if total > limit):
         raced = race.at(Fraction(total))
@@ -1077,9 +1026,7 @@ def _too_many(n_columns: int, whole: Tried) -> str:
 
 
 def _off(preserved: Kept) -> str:
-    """Return a clause on the share of rows that are in a wrong cell of two-way tables: in fits of a draft, compared with
-    independent columns.
-    """
+    """Return a clause on the share of rows in a wrong cell of two-way tables, in fits and for independent columns."""
     strongest = " over the pairs with the strongest associations" if preserved.strongest_alone else ""
     return (
         f"{preserved.off:.1%} of the rows are in a wrong cell of a table of two columns, on average{strongest}; with "
@@ -1092,10 +1039,7 @@ def _off(preserved: Kept) -> str:
 
 
 def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
-    """Return the draft extended by the column of the smallest areas, such as municipalities, and by tables for each level
-    of areas.
-
-    Fits of the new draft set the thresholds.
+    """Extend the draft by the smallest areas, such as municipalities, with tables for each level of areas.
 
     Raises
     ------
@@ -1130,9 +1074,7 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
     beside = ground.race.held_out
 
     def held_out(spec: ReleaseSpec) -> HeldOut:
-        """Return the two halves of the public rows with the smallest areas as an additional column. The draft is still
-        judged by its other columns.
-        """
+        """Return the halves of the public rows with the smallest areas; only the other columns are judged."""
         if beside.of_all_rows:
             return replace(beside, fitted=HeldOut.of_persons(larger.file.source, spec, (), SEED).fitted)
         rows = in_first_bins(rows_of(larger, spec), spec)
@@ -1142,11 +1084,7 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
 
 
 def counting_marks(whole: Tried) -> Tried:
-    """Try a draft with an additional column for each group of rare indicators, such as rare diseases. Return this draft if
-    fewer pairs of columns lose their association in it.
-
-    Otherwise the draft is returned unchanged.
-    """
+    """Add a column for each group of rare indicators, such as rare diseases, if fewer pairs then lose their association."""
     subject, ground, choices, preserved = whole.subject, whole.ground, whole.choices, whole.standing.kept
     marks = None if preserved is None else draft_marks(subject.columns, ground.table, [pair.columns for pair in preserved.lost])
     if preserved is None or marks is None:
@@ -1156,7 +1094,6 @@ def counting_marks(whole: Tried) -> Tried:
     held_out = ground.race.held_out
 
     def counted(spec: ReleaseSpec) -> HeldOut:
-        """Return the two halves of the public rows with an additional column for each group of indicators."""
         left, right = (with_marks(side, spec.space[0].transformation) for side in held_out.fitted)
         return replace(held_out, fitted=(left, right))
 
@@ -1173,9 +1110,7 @@ def counting_marks(whole: Tried) -> Tried:
 
 
 def with_marks(rows: Counts, transformation: Transformation) -> Counts:
-    """Return the counts with an additional column for each group of rare indicators, such as rare diseases. The column
-    states which of these indicators a row has.
-    """
+    """Add a column for each group of rare indicators to the counts: which of the indicators a row has."""
     digits, schema = dict(zip(rows.layout.columns, rows.bins, strict=True)), transformation.schema
     for counted in schema.counted:  # an indicator has two categories, which are its atomic bins
         bins = number_of_indicators(counted, {place: digits[schema.names[place]] for place in counted.marks})

@@ -1,8 +1,8 @@
 """Decide the changes to a configuration and its acceptance file: adopt a plan, leave out or add columns, move limits of bins.
 
-Comments and layout are kept (`toml_edit`). When a column is left out, rules, tables and criteria about this column alone are
-deleted. The name of the column is removed from lists of several columns. If the steward must decide about a setting first, an
-error names the setting and nothing is written.
+Comments and layout are kept (`toml_edit`). When a column is left out, rules, tables and criteria about it alone are
+deleted, and its name is removed from lists. If the steward must decide about a setting first, an error names the setting
+and nothing is written.
 """
 
 from __future__ import annotations
@@ -71,8 +71,7 @@ OF_OTHER_LAWS = ("stop_probability", "shape")
 
 @dataclass(frozen=True, kw_only=True)
 class Adopted:
-    """The result of `adopt`, which writes a plan into the configuration. A rehearsal (a trial release on public data)
-    proposed this plan.
+    """The result of `adopt`, which writes a plan from a rehearsal (a trial release on public data) into the configuration.
 
     Attributes
     ----------
@@ -89,9 +88,7 @@ class Adopted:
 
 
 def why_not(rehearsal: Rehearsal) -> str:
-    """Return why a plan that a rehearsal (a trial release on public data) proposes cannot be adopted, such as that it costs
-    as much as the present plan. Return an empty string if it can be adopted.
-    """
+    """Return why the plan that a rehearsal proposes cannot be adopted, or an empty string."""
     proposal = rehearsal.proposal
     if not rehearsal.complete:
         return "the rehearsal has not finished. Run the same command again to continue"
@@ -110,10 +107,8 @@ def why_not(rehearsal: Rehearsal) -> str:
 
 
 def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
-    """Write the plan that a rehearsal (a trial release on public data) proposes into the configuration. Comments in the
-    configuration are kept.
-
-    The changed configuration is loaded before it is written.
+    """Write the plan that a rehearsal (a trial release on public data) proposes into the configuration, and keep its
+    comments.
 
     Parameters
     ----------
@@ -123,7 +118,8 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
 
     Raises
     ------
-    OutputError : when the configuration has changed since the rehearsal, its layout cannot be edited, or it cannot be written.
+    OutputError : when the configuration has changed since the rehearsal, its layout cannot be edited, or it cannot be
+        written.
     SpecError, BudgetError : when the changed configuration is invalid or exceeds its limit. Nothing is written then.
     """
     path = checked_path(config)
@@ -154,8 +150,7 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
 
 
 def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
-    """Write a cheaper plan into the configuration: the plan that a rehearsal (a trial release on public data) proposes in
-    shortlist.toml.
+    """Write the cheaper plan that shortlist.toml proposes into the configuration.
 
     Parameters
     ----------
@@ -179,8 +174,9 @@ def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
 
 
 def accept_lost(config: str | Path, shortlist: str | Path) -> tuple[Path, tuple[str, ...]]:
-    """Add pairs of columns to [not_promised] in the acceptance file: the pairs whose association was lost in a rehearsal (a
-    trial release on public data). Return the path of the acceptance file and the added pairs.
+    """Add the pairs of columns whose association a rehearsal lost to [not_promised] in the acceptance file.
+
+    Return the path of the acceptance file and the added pairs.
 
     Parameters
     ----------
@@ -224,10 +220,9 @@ def _rounds(chosen: Offer) -> str:
 
 
 def _edits(path: Path, chosen: Offer) -> Iterable[Edit]:
-    """Yield the changes that write a proposed plan into the configuration: its generation budget and its distribution of
-    the number of rounds.
+    """Yield the changes that write a proposed plan into the configuration.
 
-    A table that is inherited from another configuration is written out in full, because tables are inherited as a whole.
+    An inherited table is written out in full, because tables are inherited as a whole.
     """
     tables, file = read_toml(path), read_configuration(path)
     remark = "adopted from a rehearsal on public data"
@@ -246,9 +241,7 @@ def _edits(path: Path, chosen: Offer) -> Iterable[Edit]:
 
 
 def adopted_before(spec: ReleaseSpec, out: Path) -> bool:
-    """Return whether the plan that a rehearsal proposed was written into the configuration. Then the specification equals
-    the proposal in the folder `out`, and no longer the rehearsed specification.
-    """
+    """Return whether the specification is the plan proposed in the folder `out`, and no longer the rehearsed one."""
     path = out / "shortlist.toml"
     if not path.is_file():
         return False
@@ -284,15 +277,15 @@ class LeftOutOf:
 def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = False, take_over: bool = False) -> LeftOutOf:
     """Remove columns from a configuration and its acceptance file, keep the comments, and return the changes.
 
-    The changed files are checked by loading them, and only then written. Either both files are written or neither.
+    Both files are checked by loading them, and then both are written, or neither.
 
     Parameters
     ----------
     config : path of the configuration.
     columns : names of the columns in the release.
     dry_run : whether to return the changes without writing them.
-    take_over : whether an inherited table that names a column is first copied into this configuration. Otherwise such a table
-        is an error.
+    take_over : whether an inherited table that names a column is first copied into this configuration. Otherwise such a
+        table is an error.
 
     Raises
     ------
@@ -381,12 +374,10 @@ def _still_named(gone: Collection[str], contents: Mapping[Path, bytes]) -> Itera
 
 
 class _References:
-    """A search for all settings of the configuration and the acceptance file that name one of the given columns, with the
-    changes that remove the names.
+    """A search for all settings that name one of the given columns, with the changes that remove the names.
 
-    Call `look`, then read the results: the edits of each file (`of_configuration`, `of_acceptance`), their descriptions
-    (`taken`), and sentences on what to check (`to_look_at`) and what to decide first (`undecided`). The annotations of the
-    fields state which settings name columns, and how (`settings.base.NamesColumns`).
+    Call `look`, then read the edits of each file (`of_configuration`, `of_acceptance`), their descriptions (`taken`), and
+    sentences on what to check (`to_look_at`) and what to decide first (`undecided`).
     """
 
     def __init__(self, gone: Collection[str], configuration: Mapping[str, Any], acceptance: Mapping[str, Any]):
@@ -426,18 +417,16 @@ class _References:
         self._criteria()
 
     def _take(self, path: Path_, description: str, *, acceptance: bool = False, value: str | None = None) -> None:
-        """Record a change of a setting with its description: the setting is removed, or gets a new value."""
+        """Record the removal or the new value of a setting, with its description."""
         (self.of_acceptance if acceptance else self.of_configuration).append(Edit(path=path, toml=value))
         self.taken.append(description)
 
     def _names(self, condition: str) -> bool:
-        """Return whether a condition, such as `age < 18`, names one of the given columns. Texts in quotation marks are
-        ignored.
-        """
+        """Return whether a condition, such as `age < 18`, names one of the given columns outside quotation marks."""
         return any(match["name"] in self.gone for match in _WORD.finditer(condition) if match["name"])
 
     def _keys(self, path: Path_) -> None:
-        """Remove the entries of the given columns from a table with one entry for each column, such as [transformations]."""
+        """Remove the given columns from a table with one entry for each column, such as [transformations]."""
         table: Any = self.tables
         for step in path:
             table = table.get(step, {})
@@ -472,8 +461,9 @@ class _References:
                 self._take(path, description, value=toml(rest) if isinstance(value, list) else formula(rest[0], lines=lines))
 
     def _formula(self, text: str) -> str:
-        """Return a formula of tables without the given columns. For example, `sex:age + region` without `region` is
-        `sex:age`. A table is removed if another table has all its remaining columns.
+        """Return a formula of tables without the given columns: `sex:age` for `sex:age + region` without `region`.
+
+        A table is removed if another table has all its remaining columns.
         """
         terms = read_terms(text)
         if not any(self.gone & {*term.columns} for term in terms):
@@ -491,9 +481,7 @@ class _References:
         return formula_of(rest) if "(" in text or terms[0].by_cells else " + ".join(term.text for term in rest)
 
     def _sums(self, text: str) -> str:
-        """Remove from a sum of products each product that contains one of the given columns, and return the sum. Without
-        one of its factors, a product would have another meaning.
-        """
+        """Remove each product that contains one of the given columns from a sum of products."""
         terms = [" ".join(term.split()) for term in text.split("+")]
         rest = [term for term in terms if not self.gone & {*_IN_A_SUM.findall(term)}]
         return text if rest == terms else " + ".join(rest)
@@ -508,9 +496,7 @@ class _References:
                 self._take(("imputation", "match", index), f"{name!r} in imputation.match")
 
     def _to_decide(self) -> None:
-        """Record the settings that name a given column and that only the data steward can change, such as the order of the
-        rows of a person or published totals.
-        """
+        """Record the settings that name a given column and that only the steward can change, such as published totals."""
         for source in UnitTable.model_validate(self.tables.get("unit", {})).order:
             tables = self.tables["columns"].items()
             names = {name for name, table in tables if source in (table.get("source", name), table.get("minus"))}
@@ -553,9 +539,7 @@ class _References:
                 self._replace(index, criteria[index], table)
 
     def _smaller(self, table: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the settings of a criterion without the given columns, or None if the criterion would have nothing left to
-        compare.
-        """
+        """Return the settings of a criterion without the given columns, or None if nothing is left to compare."""
         smaller = self._without(CRITERIA[table["kind"]], table)
         if table.get("tables") and not smaller["tables"]:
             del smaller["tables"]
@@ -565,9 +549,7 @@ class _References:
         return None if any(not any(map(smaller.get, settings)) for settings in looked_at) else smaller
 
     def _without(self, model: type[BaseModel], table: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a table of settings without the names of the given columns. The fields of `model` state which settings
-        name columns.
-        """
+        """Return settings without the names of the given columns; the fields of `model` state which settings name columns."""
         rest = dict(table)
         for setting, way in naming_columns(model).items():
             value = rest.get(setting)
@@ -606,8 +588,8 @@ _OF_ONE = ("name", "threshold", "epsilon", "reason")  # Settings that may differ
 
 
 def _edits_of_leaving_out(path: Path_, old: Any, new: Any) -> Iterable[Edit]:
-    """Yield the changes that turn an old value in a TOML file into a new value. There is one change for each element, so
-    that lists keep their layout.
+    """Yield the changes that turn an old value in a TOML file into a new one, element by element, so that lists keep their
+    layout.
     """
     if new is None:
         yield Edit(path=path)
@@ -661,9 +643,7 @@ class MovedLimits:
 
 
 def limits_of(column: Column) -> dict[str, Limits]:
-    """Return the limits between the bins of a column of numbers, for each of its alternatives (binnings), or an empty
-    mapping for other columns.
-    """
+    """Return the limits between the bins of a column of numbers, by alternative (binning); empty for other columns."""
     return {} if column.bounds is None else {name: binning.lower[1:] for name, binning in column.alternatives.items()}
 
 
@@ -677,11 +657,10 @@ def with_limits(
     public: PublicFile | None,
     policy: InputTable,
 ) -> MovedLimits:
-    """Set new limits between the bins of a numeric column. If the column has several alternatives (binnings), the limits of
-    one alternative are set. Return all settings that change.
+    """Set new limits between the bins of one alternative (binning) of a numeric column, and return all settings that change.
 
-    If the number of limits is unchanged, a moved limit moves in other alternatives and in [groups] as well. A removed limit is
-    removed from [groups]. A new bin has the mean of its public rows as representative value, as in a draft.
+    If the number of limits is unchanged, a moved limit moves in other alternatives and in [groups] as well. A removed limit
+    is removed from [groups]. A new bin is represented by the mean of its public rows.
 
     Parameters
     ----------
@@ -695,8 +674,8 @@ def with_limits(
 
     Raises
     ------
-    ValueError : when there is no limit, when a limit is not between the bounds, or when a limit of whole numbers is not a whole
-        number.
+    ValueError : when there is no limit, when a limit is not between the bounds, or when a limit of whole numbers is not a
+        whole number.
     """
     whole, old = column.kind == "integer", limits_of(column)
     new = tuple(sorted(set(limits)))
@@ -727,9 +706,8 @@ def with_bounds(
 ) -> MovedLimits:
     """Return the settings that change when a column has new bounds.
 
-    Bins that end at the old bounds get the new bounds as their ends, and so do bins that would not reach the new bounds. Such a
-    bin has the mean of its public rows as representative value, with rows beyond the bounds counted as the bound. Without a
-    public file, the bin keeps its representative value, limited to the bounds.
+    Bins that end at the old bounds, or would not reach the new ones, end at the new bounds. Such a bin is represented by
+    the mean of its public rows, clipped to the bounds; without a public file, by its old value, limited to the bounds.
     """
     whole, alternatives, labels = column.kind == "integer", dict[str, list[str]](), dict[str, str]()
     fresh = dict[str, IntervalBin]()
@@ -752,17 +730,16 @@ def with_bounds(
 
 
 def _ends(binning: Binning, whole: bool) -> Ends:
-    """Return the lowest and the highest number of a column's bins, or None for an end that is open."""
+    """Return the lowest and the highest number of a column's bins, or None for an open end."""
     ends = (binning.lower[0], binning.upper[-1] - (1 if whole else 0))
     low, high = (end if math.isfinite(end) else None for end in ends)
     return low, high
 
 
 def filled_numbers(column: Column, numbers_of: Mapping[str, float], public: PublicFile, policy: InputTable) -> dict[str, float]:
-    """Return the numbers that represent the bins of a column in means and regressions, by the label of the bin. A bin
-    without such a number gets the mean of its public rows.
+    """Return the values that represent the bins of a column, by label, with the mean of the public rows for new bins.
 
-    Values of bins that the column no longer has are removed. A bin whose mean is close to its default value has no entry.
+    Values of bins that no longer exist are removed. A bin whose mean is close to its default value has no entry.
     """
     whole = column.kind == "integer"
     texts = [binning.labels[: binning.present] for binning in column.alternatives.values()]
@@ -779,7 +756,7 @@ class FilledNumbers:
     ----------
     path : path of the configuration.
     added : for each column by name, the new representative values by bin.
-    removed : the number of removed values. The bins of these values no longer exist.
+    removed : the number of removed values, whose bins no longer exist.
     """
 
     path: Path
@@ -788,11 +765,9 @@ class FilledNumbers:
 
 
 def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | None = None) -> FilledNumbers:
-    """Add missing numbers to the configuration, which represent bins in means and regressions: for each bin without such a
-    number, the mean of its public rows. Comments in the configuration are kept.
+    """Add missing representative values of bins to the configuration: the mean of the public rows. Comments are kept.
 
-    After bins were edited by hand, the configuration may have representative values of old bins. These values are removed
-    first, because the configuration cannot be loaded with them.
+    Values of bins that no longer exist are removed first, because the configuration cannot be loaded with them.
 
     Parameters
     ----------
@@ -850,9 +825,7 @@ def _stale_numbers(tables: Mapping[str, Any]) -> Iterable[Edit]:
 
 
 def table_of(spec: ReleaseSpec, name: str) -> Path_:
-    """Return the path of a column's settings in the configuration, such as ("columns", "age"). The columns of all members
-    share their settings.
-    """
+    """Return the path of a column's settings, such as ("columns", "age"). The columns of all members share their settings."""
     linked = spec.schema.linked
     for slot in linked.slots if linked else ():
         if name in slot:
@@ -861,17 +834,13 @@ def table_of(spec: ReleaseSpec, name: str) -> Path_:
 
 
 def _moved(limits: Limits, moved: Mapping[float, float]) -> Limits:
-    """Replace some limits between bins. `moved` states the new value of each limit that is replaced. Return the limits
-    unchanged if a new limit would equal another limit.
-    """
+    """Replace limits by the values in `moved`, or return them unchanged if a new limit would equal another."""
     new = tuple(sorted(moved.get(limit, limit) for limit in limits))
     return new if len(set(new)) == len(limits) and not set(moved.values()) & set(limits) else limits
 
 
 def _texts(column: Column, alternative: str, limits: Limits) -> list[str]:
-    """Return the bins between limits in the notation of a configuration, such as "2-19". The lower end of the first bin and
-    the upper end of the last bin stay as they are in this alternative (binning).
-    """
+    """Return the bins between limits as a configuration writes them, such as "2-19". The outer ends stay as they are."""
     binning, whole = column.alternatives[alternative], column.kind == "integer"
     return bin_texts(limits, whole=whole, ends=_ends(binning, whole))
 
@@ -914,8 +883,7 @@ def criterion_edits(
     spec : the specification.
     acceptance : contents of the acceptance file.
     kind : kind of criterion, one of `ASKED_FOR`.
-    columns : the column that the criterion is about, followed by the other columns of its table or by the columns that form
-        groups.
+    columns : the column that the criterion is about, followed by the other columns of its table or of its groups.
     threshold, epsilon : numbers as texts.
     value : label of the column, for a kind about the frequency of a value.
     reason : reason for the criterion.
@@ -940,7 +908,6 @@ def criterion_edits(
 
 
 def _name(spec: ReleaseSpec, kind: str, columns: Sequence[str]) -> str:
-    """Return a name for the criterion that no other criterion has."""
     by = f" by {' and '.join(columns[1:])}" if columns[1:] else ""
     used_names, words = {criterion.name for criterion in spec.criteria}, f"{kind.replace('_', ' ')} of {columns[0]}{by}"[:74]
     return next(name for name in (words, *(f"{words} {i}" for i in range(2, 400))) if name not in used_names)
@@ -983,9 +950,7 @@ class Guesses:
 
     @classmethod
     def of(cls, *files: PublicFile) -> Guesses:
-        """Draft one or two public files, and return the decisions about their columns. The second file has the members,
-        such as the persons of households.
-        """
+        """Draft a public file, and perhaps a file of members, and return the decisions about their columns."""
         because, doubtful, left_out, dates = dict[str, str](), dict[str, str](), list[LeftOut](), set[str]()
         for file in files:
             columns, gone, dated = drafted_columns(file, {})
@@ -997,7 +962,7 @@ class Guesses:
 
 
 def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
-    """Return the settings that release a column of the public file as a given kind: as numbers, as codes or as dates.
+    """Return the settings that release a column of the public file as numbers, as codes or as dates.
 
     Parameters
     ----------
@@ -1006,7 +971,8 @@ def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
 
     Raises
     ------
-    InputError : when the values of the column cannot be of this kind, or when the values need a separate file for the codelist.
+    InputError : when the values of the column cannot be of this kind, or when the values need a separate file for the
+        codelist.
     """
     entry = CodebookEntry(number=kind == "number", code=kind == "name")
     columns, left_out, _ = drafted_columns(file, {source: entry})
@@ -1030,14 +996,12 @@ def bring_back(
 ) -> tuple[list[Edit], list[Edit]]:
     """Return the changes to the configuration and to the acceptance file that add a column of the public file.
 
-    The column is released in its coarse bins. A generator that names its tables measures a table of the column, with the median
-    weight of the tables of single columns. Criteria that compare all columns ignore it.
+    The column is released in its coarse bins. A generator that names its tables measures it with the median weight of the
+    tables of single columns. Criteria that compare all columns ignore it.
 
     Parameters
     ----------
-    spec : the specification.
     configuration, accepted : contents of the two files.
-    file : the public file.
     source : name of the column in the file.
     kind : "number", "name" (codes or categories) or "date".
 
@@ -1077,9 +1041,7 @@ def _covers_all(tables: str) -> bool:
 
 
 def _term(tables: str, name: str) -> str:
-    """Return a term that adds the table of one column to a formula, such as `0.5 age`. Its weight is the median weight of
-    the tables of single columns that are already in the formula.
-    """
+    """Return the term of a column for a formula, such as `0.5 age`, with the median weight of single columns."""
     weights = sorted(float(term.weight) for term in read_terms(tables) if len(term.columns) == 1)
     weight = weights[len(weights) // 2] if weights else 1.0
     return name if weight == 1 else f"{weight:g} {name}"
