@@ -1,6 +1,4 @@
-"""Define criteria that compare marginal tables by the errors of cells, the ratios of bins, the distances of tables, or weighted
-cells.
-"""
+"""Define criteria that compare marginal tables by errors of cells, ratios of bins, distances of tables, or weighted cells."""
 
 from __future__ import annotations
 
@@ -43,19 +41,16 @@ if TYPE_CHECKING:
 
 @reads_members
 class AbsoluteMarginalError(MarginalCriterion, OfMembers):
-    """The largest error of a cell of the compared tables, as a share of the rows. If 3.1% of the private rows and 3.6% of the
-    released rows are in a cell, the error of this cell is 0.005. In a formula, the value is max |q(R) - q(S)| / n over the
-    cells. R is the private table, S the released table, q the count of a cell, and n the number of rows.
+    """The largest error of a cell of the compared tables, as a share of the rows. If 3.1% of the private and 3.6% of the
+    released rows are in a cell, its error is 0.005. The value is max |q(R) - q(S)| / n over all cells of the public domain,
+    where q(R) and q(S) are the private and the released count of a cell and n is the number of rows.
 
     Paper 4.5.2; theory 3.1, absolute marginal error.
 
-    The maximum is over every cell of the public domain. If a cell is empty in one table, the difference is its count in the
-    other table.
-
     Privacy
     -------
-    The sensitivity is 1/n. Replacing one record changes each cell's count by at most 1, and the sensitivity of a maximum is the
-    maximum of the sensitivities (Proposition 3).
+    The sensitivity is 1/n. Replacing one record changes each cell's count by at most 1, and the sensitivity of a maximum is
+    the maximum of the sensitivities (Proposition 3).
 
     Examples
     --------
@@ -76,13 +71,12 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
         return Query(sensitivity=1 / n, figure=partial(largest_share, candidate=candidate.counts, rows=n, **tables))
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return which original counts bound the criterion value: the count of every cell of every compared table."""
+        """Return the counts that bound the criterion value: every cell of every compared table."""
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit on the bound on the error of a cell, for any table of n rows. If the noise leaves an
-        original count uncertain by +-h rows, every released count is at least h rows away from one end of this interval.
-        The result is the largest h, divided by n.
+        """Return the least bound that any released table of n rows can reach: h / n, if the noise leaves an original count
+        uncertain by +-h rows, for the largest h.
         """
         return max(float(width.max()) for width in widths) / n
 
@@ -91,7 +85,7 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
 
 
 class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginalError]):
-    """Explain a criterion that limits the largest error of a cell, as a share of the rows."""
+    """Explain a limit on the largest error of a cell, as a share of the rows."""
 
     bounds_every_cell: ClassVar[bool] = True
 
@@ -102,8 +96,7 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
         )
 
     def known_error(self, limit: float, facts: PublicFacts) -> CellError:
-        """Return the largest possible error of a cell, in rows, if the criterion value is at most `limit`. It is rounded
-        down to a whole number."""
+        """Return the largest error of a cell in rows, rounded down, for a criterion value of at most `limit`."""
         bins, rows = {column.name: len(column.labels) for column in facts.columns}, math.floor(facts.n * limit)
         named = tuple(map(frozenset, self.about.named_columns(bins)))
         return CellError(rows=rows, largest=self.about.up_to(len(bins)), tables=named, criterion=self.about.name)
@@ -117,7 +110,6 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
         return drawing.of_cells(bins, self.about.up_to(len(bins)), self.about.named_columns(bins))
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the cell with the largest error."""
         tables = self.about.compared_in(candidate.counts.layout)
         part, ours, public_rows = worst_cell(candidate.counts, public.counts, candidate.transformation, **tables)
         if ours is None or public_rows is None:
@@ -131,9 +123,8 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
 def worst_cell(
     released: Counts, public: Counts, transformation: Transformation, largest: int, named: Sequence[tuple[int, ...]]
 ) -> tuple[str, int | None, int | None]:
-    """Return a description of the cell with the largest error, such as "age=18-24, sex=F", and the counts of this cell in
-    the released table and in the public table. For a large table, the description names only the table, and the counts are
-    None.
+    """Return a description of the cell with the largest error, such as "age=18-24, sex=F", and its counts in the released
+    and the public table. For a large table, name only the table, with None as counts.
     """
     from synthrelease.data.marginals import differences  # readers of a release do not need this module
 
@@ -154,8 +145,8 @@ def worst_cell(
 
 
 def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
-    """Return the estimated time in seconds to compare two tables of `rows` rows each on one core with the function
-    `differences` (docs/appendix/benchmarks.md).
+    """Return the estimated seconds to compare two tables of `rows` rows each with `differences`
+    (docs/appendix/benchmarks.md).
     """
     from synthrelease.data.marginals import column_groups
 
@@ -168,21 +159,21 @@ def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
 
 
 class RelativeMarginalError(Criterion):
-    """The largest ratio between the private and the released count of a bin, over the bins of all columns. 1 is added to each
-    count, so the counts 99 and 124 have the ratio 1.25. In a formula, the value is max{r/s, s/r}, where r and s are the private
-    and the released count plus 1. Larger ratios than `clip` are set to `clip`.
+    """The largest ratio between the private and the released count of a bin, over the bins of all columns. 1 is added to
+    each count, so the counts 99 and 124 have the ratio 1.25. The value is max{r/s, s/r}, at most `clip`, where r and s are
+    the private and the released count plus 1.
 
     Privacy
     -------
-    The sensitivity is the largest change of g(r) = clip(max(r/s, s/r); 1, clip) when r moves by 1, over the public counts s of
-    the candidate. One replaced record moves each count of a 1-way table by at most 1 (theory 3.2, relative marginal error;
-    tighter than Proposition 5). The slack is the distance in records from r to the nearer end of [s / threshold, threshold s],
-    minimised over all bins. The slack has sensitivity 1, because every r moves by at most 1.
+    The sensitivity is the largest change of g(r) = clip(max(r/s, s/r); 1, clip) when r moves by 1, over the public counts s
+    of the candidate. One replaced record moves each count of a 1-way table by at most 1 (theory 3.2, relative marginal
+    error; tighter than Proposition 5). The slack is the distance in records from r to the nearer end of [s / threshold,
+    threshold s], minimised over all bins. The slack has sensitivity 1, because every r moves by at most 1.
 
     Attributes
     ----------
-    clip : the largest possible ratio. Larger ratios are set to this number, to limit the noise. The number must be above the
-        threshold. Example: `clip = 2`.
+    clip : the largest possible ratio, above the threshold. Larger ratios are set to it, which limits the noise. Example:
+        `clip = 2`.
 
     Examples
     --------
@@ -212,22 +203,21 @@ class RelativeMarginalError(Criterion):
         return self.clip
 
     def passed_by_noise(self, smallest: int) -> float:
-        """Return the probability that a table with the worst possible criterion value passes only because of the noise. The
-        worst value is `clip`, because larger ratios are clipped. The smallest bin of the table has `smallest` rows.
+        """Return the probability that a table with the worst value, `clip`, passes because of noise alone. Its smallest bin
+        has `smallest` rows.
 
         Paper 4.5.2, Proposition 6: p = exp((threshold - clip) / eta) / 2 with eta = sensitivity / epsilon.
         """
         return math.exp((self.threshold - self.clip) / self._scale(smallest)) / 2
 
     def threshold_passed_by_noise(self, probability: float, smallest: int) -> float:
-        """Return the threshold that a table with the worst possible criterion value meets through noise alone with this
-        probability (at most 1/2). The worst value is `clip`, because larger ratios are clipped. The threshold is clip + eta
-        ln(2p), where eta is the scale of the noise and p the probability.
+        """Return the threshold that a table with the worst value, `clip`, meets through noise alone with this probability p
+        (at most 1/2): clip + eta ln(2p), where eta is the scale of the noise.
         """
         return self.clip + self._scale(smallest) * math.log(2 * probability)
 
     def _scale(self, smallest: int) -> float:
-        """Return the scale of the Laplace noise in the criterion value, if the smallest bin has `smallest` rows."""
+        """Return the scale of the Laplace noise if the smallest bin has `smallest` rows."""
         return ratio_sensitivity(np.array([smallest]), self.clip) / float(self.epsilon)
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -235,23 +225,19 @@ class RelativeMarginalError(Criterion):
             yield f"threshold must be below clip ({self.clip:g}). Otherwise no table could fail, because ratios are clipped"
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return which original counts bound the criterion value: the count of every bin of every column."""
+        """Return the counts that bound the criterion value: every bin of every column."""
         return [Sums(columns=(column.name,)) for column in facts.columns]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit on the bound on the ratio of two counts, for any table of n rows: sqrt((r + h) / (r - h)),
-        but at most the clip. Here h is half the width of the interval in which the noise leaves the original count of a
-        bin. One of the k bins of a column has a count plus 1 of at most r = n/k + 1.
-
-        The bound is smallest if the released count has equal ratios to both ends of the interval.
+        """Return the least bound that any released table of n rows can reach: sqrt((r + h) / (r - h)), at most the clip.
+        Here h is half the width of the interval of a bin's original count, and r = n/k + 1 limits the count plus 1 of some
+        bin of a column with k bins.
         """
         ratios = [(n / len(width) + 1 + width.min()) / max(n / len(width) + 1 - width.min(), 1.0) for width in widths]
         return min(math.sqrt(max(ratios)), self.clip)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return the largest possible ratio of a bin, given limits on the original counts. It occurs at an end of the
-        interval of an original count.
-        """
+        """Return the largest possible ratio of a bin, given limits on the original counts."""
         from synthrelease.criteria.marginals_mechanism import largest_ratio, one_way
 
         synthetic = one_way(facts.table)
@@ -263,9 +249,8 @@ def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
     """Return the sensitivity of a bin's clipped ratio max{r/s, s/r}: its largest change between r and r + 1, where r is any
     private count plus 1, and s is one of the given synthetic counts plus 1.
 
-    For a fixed s, the ratio s/r is decreasing and convex, and r/s is increasing and linear. So the largest change is at one of
-    three places: at the r where s/r falls below the clip, at the minimum r = s, or at the r where r/s reaches the clip. The
-    function tries only these r.
+    For a fixed s, the ratio s/r is decreasing and convex, and r/s is increasing and linear. So the change is largest where
+    s/r falls below the clip, at r = s, or where r/s reaches the clip.
     """
     s = np.array(sorted(set(synthetic.tolist())))[:, None, None] + 1.0  # np.unique would load numpy.ma
     near = np.concatenate([np.floor(s / clip), s, np.floor(s * clip)], axis=1)
@@ -278,7 +263,7 @@ def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
 
 
 class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
-    """Explain a criterion that limits the largest ratio between the private and the released count of a bin."""
+    """Explain a limit on the largest ratio between the private and the released count of a bin."""
 
     @property
     def asks_single_columns(self) -> bool:
@@ -299,13 +284,10 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
         return ratio_sensitivity(one_way(facts.table), self.about.clip)
 
     def known_error(self, limit: float, facts: PublicFacts) -> RatioError | None:
-        """Return the bound on the ratio of a private and a released count. Return None if the limit reaches the clip,
-        because larger ratios were clipped.
-        """
+        """Return the bound on the ratio of a private and a released count. None if the limit reaches the clip."""
         return RatioError(factor=limit, criterion=self.about.name) if limit < self.about.clip else None
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the bin with the largest ratio."""
         from synthrelease.criteria.marginals_mechanism import one_way
 
         binnings = zip(candidate.transformation.schema.names, candidate.transformation.binnings, strict=True)
@@ -321,21 +303,21 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
 
 
 class TypicalMarginalError(MarginalCriterion, OfMembers):
-    """The base class of criteria that summarise the distances of the compared tables by their mean or by a quantile.
+    """The base class of criteria that summarise the distances of the compared tables by their mean or a quantile.
 
-    The distance of a table is the total variation distance sum |r - s| / (2n) over its cells: the share of the rows that would
-    have to move to another cell to correct the table.
+    The distance of a table is the total variation distance sum |r - s| / (2n) over its cells: the share of the rows that
+    would have to move to another cell to correct the table.
     """
 
     counts_rows: ClassVar[bool] = True
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return which original counts bound the criterion value: the count of every cell of every compared table."""
+        """Return the counts that bound the criterion value: every cell of every compared table."""
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def furthest_moved(self, limits: Sequence[Limits], facts: PublicFacts) -> list[int]:
-        """Return, for every compared table, the largest possible sum of |original count - released count| over its cells, if
-        the original counts are known only within limits.
+        """Return, for every compared table, the largest possible sum of |original count - released count| over its cells,
+        given limits on the original counts.
         """
         return [int(furthest(limit, facts.cells(columns)).sum()) for columns, limit in self._with(limits, facts)]
 
@@ -344,25 +326,23 @@ Typical = TypeVar("Typical", bound=TypicalMarginalError)
 
 
 class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
-    """Explain a criterion that limits the mean or a quantile of the distances of the compared tables."""
+    """Explain a limit on the mean or a quantile of the distances of the compared tables."""
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion would notice that the association of two columns is lost: their table is the only one
-        that it compares, and it would then fail. A summary of many tables hardly changes when one association is lost.
+        """Return whether the criterion would fail if the association of two columns were lost, because their table is the
+        only one that it compares.
         """
         about = self.about
         alone = about.largest is None and len(about._named) == 1 and bool(about._named[0] and about._named[0].columns)
         return alone and about.compares_table(pair.columns, pair.n_columns) and pair.distance > about.threshold
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on the distance between two tables: that of all rows that pass the rules, and that of the random
-        subset of rows that the release uses. It holds for every compared table, and is wrong with probability at most
-        `drawing.risk`.
+        """Return a limit on the distance between the tables of all rows that pass the rules and of the random subset that
+        the release uses. It fails for some compared table with probability at most `drawing.risk`.
         """
         return drawing.of_distances(self.about.compared(facts), {column.name: len(column.labels) for column in facts.columns})
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the table with the largest distance."""
         from synthrelease.criteria.marginals_mechanism import moved
 
         layout = candidate.counts.layout
@@ -376,15 +356,14 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
 
 @reads_members
 class MeanMarginalError(TypicalMarginalError):
-    """The mean error of the compared tables. The error of a table is its total variation distance: the share of the released
-    rows that would have to move to another cell, so that the table equals the private table. In a formula, the distance is sum
-    |r - s| / (2n), where r and s are the private and the released counts of the cells, and n is the number of rows.
+    """The mean error of the compared tables. The error of a table is its total variation distance: the share of the
+    released rows that would have to move to another cell to match the private table. The distance is sum |r - s| / (2n),
+    where r and s are the private and the released counts of the cells, and n is the number of rows.
 
     Privacy
     -------
-    The sensitivity is 1/n. One replaced record changes at most two cells of a table by 1 each. So it changes the sum of the
-    table by at most 2, and the distance of the table by at most 1/n. The mean of numbers that each move by at most 1/n moves by
-    at most 1/n. The sums are whole numbers; the mean is rounded once.
+    The sensitivity is 1/n. One replaced record changes at most two cells of a table by 1 each, so the distance of the table
+    by at most 1/n, and the mean by at most 1/n. The sums are whole numbers; the mean is rounded once.
 
     Examples
     --------
@@ -410,7 +389,7 @@ class MeanMarginalError(TypicalMarginalError):
 
 
 class MeanMarginalErrorExplained(TypicalMarginalErrorExplained[MeanMarginalError]):
-    """Explain a criterion that limits the mean distance of the compared tables."""
+    """Explain a limit on the mean distance of the compared tables."""
 
     no_bounds: ClassVar[str] = "A mean over tables says nothing about a single table."
 
@@ -427,14 +406,14 @@ class MeanMarginalErrorExplained(TypicalMarginalErrorExplained[MeanMarginalError
 
 @reads_members
 class QuantileMarginalError(TypicalMarginalError):
-    """A quantile of the errors of the compared tables: a share q of the tables has at most this error. The error of a table is
-    its total variation distance, as for the kind "mean_marginal_error".
+    """A quantile of the errors of the compared tables: a share q of the tables has at most this error. The error of a table
+    is its total variation distance, as for the kind "mean_marginal_error".
 
     Privacy
     -------
-    The sensitivity is 1/n. Each table's distance moves by at most 1/n (`MeanMarginalError`), so the k-th smallest distance also
-    moves by at most 1/n. The compared tables are fixed beforehand. The criterion does not release the share of tables above a
-    limit, because the sensitivity of this share is 1.
+    The sensitivity is 1/n. Each table's distance moves by at most 1/n (`MeanMarginalError`), so the k-th smallest distance
+    also moves by at most 1/n. The compared tables are fixed beforehand. The criterion does not release the share of tables
+    above a limit, because the sensitivity of this share is 1.
 
     Attributes
     ----------
@@ -463,15 +442,13 @@ class QuantileMarginalError(TypicalMarginalError):
         return Query(sensitivity=1 / n, figure=partial(quantile_distance, candidate=candidate.counts, **settings))
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return an upper bound on the quantile of the distances of the tables. The quantile is the k-th smallest distance.
-        Every distance is at most the bound for its table, so the k-th smallest distance is at most the k-th smallest bound.
-        """
+        """Return an upper bound on the quantile, the k-th smallest distance: the k-th smallest bound of a table."""
         rank = math.ceil(Fraction(str(self.quantile)) * len(limits)) - 1
         return sorted(self.furthest_moved(limits, facts))[rank] / (2 * facts.n)
 
 
 class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMarginalError]):
-    """Explain a criterion that limits a quantile of the distances of the compared tables."""
+    """Explain a limit on a quantile of the distances of the compared tables."""
 
     no_bounds: ClassVar[str] = "The criterion value does not show which tables have at most this error."
 
@@ -490,19 +467,18 @@ HEAVIEST = 2**20
 class WeightedMarginalError(MarginalCriterion):
     """The largest error of a sum of design weights in a cell of the compared tables, as a share of the sum of the weights
     of all released rows. Use this criterion for estimates with design weights; the other criteria compare unweighted rows.
-    In a formula, the value is max |W(R) - W(S)| / W over the cells. W(R) and W(S) are the sums of the weights of the
-    private and the released rows of the cell, and W is the sum of the weights of all released rows.
+    The value is max |W(R) - W(S)| / W over the cells. W(R) and W(S) are the sums of the weights of the private and the
+    released rows of the cell, and W is the sum of the weights of all released rows. The weight of a row is the
+    representative value of its bin in the column of weights.
 
     Theory 3.20, weighted marginal error.
 
-    The weight w of a row is the representative value of its bin in the column of weights.
-
     Privacy
     -------
-    The sensitivity is w_max / W, where w_max is the largest representative value of the column of weights. A
-    record's weight is a function of its cell alone: a public number between 0 and w_max, whatever the other records are.
-    Replacing one record takes at most w_max from one cell of a table and adds at most w_max to one cell. So the weighted count
-    of each cell moves by at most w_max, and the sensitivity of a maximum is the maximum of the sensitivities (Proposition 3).
+    The sensitivity is w_max / W, where w_max is the largest representative value of the column of weights. A record's
+    weight is a function of its cell alone: a public number between 0 and w_max, whatever the other records are. Replacing
+    one record takes at most w_max from one cell of a table and adds at most w_max to one cell. So the weighted count of
+    each cell moves by at most w_max, and the sensitivity of a maximum is the maximum of the sensitivities (Proposition 3).
     w_max and W are functions of the candidate, which is public. There is no such bound if weights depend on other
     respondents, or if the file repeats rows according to their weight. This criterion supports neither case.
 
@@ -511,8 +487,8 @@ class WeightedMarginalError(MarginalCriterion):
 
     Attributes
     ----------
-    weight : the column with the design weights. Each bin of this column has a public representative value of at least 0.
-        Example: `weight = "design_weight"`.
+    weight : the column with the design weights, whose bins have public representative values of at least 0. Example:
+        `weight = "design_weight"`.
 
     Examples
     --------
@@ -564,7 +540,6 @@ class WeightedMarginalError(MarginalCriterion):
                 return
 
     def _weights(self, candidate: SyntheticTable) -> np.ndarray:
-        """Return the (n_bins,) weight of a row in each bin, as whole numbers."""
         return whole_weights(candidate.transformation.numbers(self.weight).tolist())
 
 
@@ -575,13 +550,13 @@ def whole_weights(numbers: Sequence[float]) -> np.ndarray:
 
 
 class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginalError]):
-    """Explain a criterion that limits the largest relative error of a sum of weights."""
+    """Explain a limit on the largest relative error of a sum of weights."""
 
     no_bounds: ClassVar[str] = "This criterion is about weighted shares, but these bounds are about numbers of rows."
 
     @property
     def asks_single_columns(self) -> bool:
-        """Return False: even for a table of one column, the criterion value also depends on the column of the weights."""
+        """Return False: the criterion value also depends on the column of the weights."""
         return False
 
     def figure_unit(self, facts: PublicFacts) -> str:
@@ -600,7 +575,6 @@ class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginal
         return HEAVIEST / max(1, int(facts.cells((self.about.weight,)) @ weights))
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the cell whose weighted count has the largest error."""
         from synthrelease.criteria.marginals_mechanism import weighted
 
         layout, weights = candidate.counts.layout, self.about._weights(candidate)

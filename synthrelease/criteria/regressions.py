@@ -1,5 +1,5 @@
-"""Define criteria that compare linear regressions. They compare coefficients, one Newton step from the released coefficients,
-or predictions.
+"""Define criteria that compare coefficients of linear regressions, one Newton step from the released coefficients, or
+predictions.
 
 Paper 4.5.4; theory 3.9, regression coefficients.
 """
@@ -68,37 +68,35 @@ _REDRAWS = 200  # Number of draws that estimate the standard deviation of a dist
 
 
 class RegressionCoefficients(Criterion):
-    """The error of the slopes of a linear regression, summed over the features. In a formula, the value is the sum of
-    |slope_R - slope_S|. Each slope is in units of the target per standard deviation of the feature in the released table S.
-    The slopes of the private table R are computed with noise.
+    """The error of the slopes of a linear regression: the sum of |slope_R - slope_S| over the features. Each slope is in
+    units of the target per standard deviation of the feature in the released table S. The slopes of the private table R are
+    computed with noise.
 
     Privacy
     -------
-    The private fit is eps-DP (functional mechanism in joint form, `records_mechanism.noisy_sums`); the docstring of
-    `noisy_sums` states the sensitivity. Everything else is post-processing of this fit and of the candidate.
+    The private fit is eps-DP (functional mechanism in joint form; `records_mechanism.noisy_sums` states the sensitivity).
+    Everything else is post-processing of this fit and of the candidate.
 
     Attributes
     ----------
     target : the dependent variable, a column. Example: `target = "birth_weight"`.
     features : the explanatory variables, a list of columns. Example: `features = ["parity", "age"]`.
-    representation : for the target and each feature, the alternative whose representative values are used for the released
-        rows. Write "categories" for a column of categories that has no alternatives. All candidates use the same regression, so
-        that the private fit does not depend on the configuration. Choose the coarsest alternative: each bin of every other
-        alternative must lie in one bin of this alternative. Example: `representation = { birth_weight = "hundreds", parity =
-        "five", age = "nine" }`.
+    representation : for the target and each feature, the alternative whose representative values stand for the released
+        rows; "categories" for a column of categories without alternatives. All candidates use the same regression, so
+        choose the coarsest alternative: each bin of every other alternative must lie in one of its bins. Example:
+        `representation = { birth_weight = "hundreds", parity = "five", age = "nine" }`.
     values : the values of the private rows. "own" means exact values, rounded to the grids of the columns (`step`). "own
-        target" means exact values of the target, and representative values of the features. "bins" means representative values
-        of all columns, as in Hod & Canetti (2024). The criterion then uses the regression of a binned table. It differs from
-        the regression of the original file and from the regression of the released file. Example: `values = "own target"`.
-    ranges : for some of the columns, the lowest and the highest value. A value outside these limits counts as the nearer limit.
-        The noise grows with the most extreme values that the rules allow. The default is the bounds of the column. Example:
-        `ranges = { parity = [1, 10] }`.
-    fit : "once" fits the private regression once before the rounds, so the selection does not multiply its cost (paper 4.14.1).
-        "every_round" fits the line in every round, as the paper did. Example: `fit = "every_round"`.
-    prior : a public guess of the regression. The private fit starts from this guess, so a good guess lowers its noise.
-
-        Example:
-        `prior = { intercept = 0, coefficients = { age = 5 }, centres = { age = 29 }, spreads = { age = 6 }, uncertainty = 9 }`.
+        target" means exact values of the target, and representative values of the features. "bins" means representative
+        values of all columns, as in Hod & Canetti (2024); this regression differs from those of the original and of the
+        released file. Example: `values = "own target"`.
+    ranges : for some of the columns, the lowest and the highest value, to which values are clipped. The noise grows with
+        the most extreme values that the rules allow. The default is the bounds of the column. Example: `ranges = { parity =
+        [1, 10] }`.
+    fit : "once" fits the private regression before the rounds, so the selection does not multiply its cost (paper 4.14.1).
+        "every_round" fits it in every round, as the paper did. Example: `fit = "every_round"`.
+    prior : a public guess of the regression, from which the private fit starts. A good guess lowers the noise.
+        Example: `prior = { intercept = 0, coefficients = { age = 5 }, centres = { age = 29 }, spreads = { age = 6 },
+        uncertainty = 9 }`.
 
     Examples
     --------
@@ -148,7 +146,6 @@ class RegressionCoefficients(Criterion):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the features, then the target."""
         return (*self.features, self.target)
 
     @property
@@ -157,14 +154,11 @@ class RegressionCoefficients(Criterion):
 
     @property
     def fit_charge(self) -> Charge | None:
-        """Return the privacy charge of the regression that is fitted to the private file, or None if no private regression
-        is fitted.
-        """
+        """Return the privacy charge of the private regression, or None if none is fitted."""
         return self.charge if self.answered_by is None else None
 
     @property
     def measured_line(self) -> bool:
-        """Return whether the regression line is computed from the shared noisy tables."""
         return self.answered_by is not None
 
     def once(self) -> tuple[Charge, ...]:
@@ -174,19 +168,17 @@ class RegressionCoefficients(Criterion):
         return () if self.fit == "once" or self.answered_by is not None else (self.charge,)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return the sums of all columns, and the sums of the products of all pairs of columns."""
+        """Return the sums of all columns and of the products of all pairs."""
         return moment_sums(self.columns, facts)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return an upper bound on the distance between the slopes of the least-squares lines of the original table R and
-        the released table S, both without noise.
+        """Return an upper bound on the distance between the slopes of the original and the released table, both without
+        noise.
         """
         return furthest_slopes(self.columns, limits, facts)
 
     def _unanswered(self, setting: Setting) -> Iterable[Mistake]:
-        """Yield the reasons why noisy tables of pairs of columns do not determine the compared regression line, as mistakes
-        in the setting `answered_by`.
-        """
+        """Yield the reasons why noisy tables of pairs do not determine the regression, as mistakes in `answered_by`."""
         if self.values != "bins":
             yield Mistake("answered_by", OF_BINS)
         for name in self.columns:
@@ -229,14 +221,12 @@ class RegressionCoefficients(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, and the numbers that stand for the values of original and released rows in
-        the regression.
-        """
+        """Return the columns of the regression, with the numbers that stand for original and released values."""
         wanted, own = self.binnings(setting), self.own_values_of
         return RegressionColumns(transformation=transformation, names=self.columns, wanted=wanted, ranges=self.ranges, own=own)
 
     def public_prior(self) -> Prior | None:
-        """Return the public guess `prior`, with arrays in the order of the features. Return None if `prior` is not set."""
+        """Return the guess `prior` with arrays in the order of the features, or None."""
         guess = self.prior
         if guess is None:
             return None
@@ -253,16 +243,16 @@ class RegressionCoefficients(Criterion):
         )
 
     def design(self, setting: Setting, possible: np.ndarray) -> Design:
-        """Return the public design of the regression: which whole numbers each possible record adds to the sums from which
-        the line is computed. A record is possible if the rules for private rows allow its features and target.
+        """Return the public design: the whole numbers that each possible record adds to the sums from which the line is
+        computed.
         """
         columns = self.regression_columns(setting, setting.atomic)
         counted = any(binning.missing is not None for binning in columns.wanted)
         return design_of(columns.numbers, possible, self.public_prior(), limits=columns.limits, counted=counted)
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression:
-        """Return the public design of the regression, with the private line if it is fitted before the rounds, or if it is
-        computed from the shared noisy tables.
+        """Return the public design, with the line if it is fitted before the rounds or computed from the shared noisy
+        tables.
         """
         binnings = self.binnings(setting)
         possible = setting.possible(self.columns, binnings)
@@ -276,7 +266,7 @@ class RegressionCoefficients(Criterion):
     def private_fit(
         self, private: PrivateCounts, setting: Setting, regression: Regression, transformation: Transformation
     ) -> Regression:
-        """Return the regression with a line that is fitted, with noise, to a private table on the bins of a transformation."""
+        """Return the regression with a noisy line fitted to a private table on the bins of a transformation."""
         from synthrelease.criteria.records_mechanism import noisy_moments
 
         design, charge = regression.design, self.fit_charge or self.charge
@@ -297,7 +287,7 @@ Line = TypeVar("Line", bound=RegressionCoefficients)
 
 
 class RegressionCoefficientsExplained(Explanation[Line]):
-    """Explain a criterion that limits the distance between the coefficients of two regression lines."""
+    """Explain a limit on the distance between the coefficients of two regression lines."""
 
     no_sensitivity: ClassVar[str] = "Noise is added to the private line, not to the criterion value."
     no_bounds: ClassVar[str] = "Slopes give no limit on the error of single counts or means."
@@ -306,11 +296,10 @@ class RegressionCoefficientsExplained(Explanation[Line]):
         return facts.unit(self.about.target)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the pair is the target and one of the features."""
         return pair.is_one_of(self.about.target, self.about.features)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the slope with the largest difference between the least-squares fits of the candidate and the public rows."""
+        """Return the slope that differs most between the least-squares fits of the candidate and the public rows."""
         from synthrelease.criteria.records_mechanism import original_records, released_records
 
         columns = self.about.regression_columns(setting, candidate.transformation)
@@ -340,37 +329,36 @@ _SINGULAR = 1e-9  # Smallest eigenvalue of the synthetic correlation matrix abov
 
 
 class RegressionOneStep(RegressionCoefficients):
-    """The error of the slopes of a linear regression, approximated by one Newton step from the regression on the released rows.
-    This step needs less noise than a private regression. In a formula, the value is the sum over the slopes of |A_S^-1 X'r /
-    m|. Here r = y - clip(X w(S)) are the residuals of the private records from the released regression w(S). X are the features
-    in standard units, A_S is X'X / m in the released table, and m is the number of released rows.
+    """The error of the slopes of a linear regression, approximated by one Newton step from the regression on the released
+    rows. This needs less noise than a private regression. The value is the sum over the slopes of |A_S^-1 X'r / m|. Here r
+    = y - clip(X w(S)) are the residuals of the private records from the released regression w(S), X are their features in
+    standard units of S with an intercept, A_S = X_S'X_S / m is public, and m is the number of released rows.
 
     Records that lack one of the columns are excluded from both tables. Without such records m = n.
 
-    X are the private features in standard units of S, with an intercept; A_S = X_S'X_S / m is public. One Newton step from w(S)
-    leads to w(R) if A_R = A_S. So the criterion value is the distance of the slopes, up to the difference between A_R and A_S.
-    The marginal criteria bound this difference. One number with little noise replaces a noisy private line.
+    One Newton step from w(S) leads to w(R) if A_R = A_S. So the value is the distance of the slopes, up to the difference
+    between A_R and A_S, which the marginal criteria bound.
 
     Privacy
     -------
-    Let v(z) = A_S^-1 x(z) r(z), which is public for every possible record z. The criterion value is || sum_z v(z) ||_1 / m over
-    the records. Replacing one record moves it by at most 2 max_z || v(z) ||_1 / m (slopes only), over the records that the
-    public rules allow; a record that lacks a column adds 0. m is a number of synthetic rows, so it is public. The step v(z) of
-    a record is computed from S alone, once for all cells, before the counts are read. Products with counts have relative errors
-    of at most 2^-52. The sums of these products are correctly rounded in any order (math.fsum), and so are the sum over the
-    slopes and the quotient. The error is at most 5 n 2^-53 max || v ||_1 / m in all, which is less than 3 n 2^-53 of the
-    sensitivity. A quarter of a grid step is larger, because it is above 8 n 2^-53 of the sensitivity for n up to 2^40
-    (`laplace_figure`).
+    Let v(z) = A_S^-1 x(z) r(z), which is public for every possible record z. The criterion value is || sum_z v(z) ||_1 / m
+    over the records. Replacing one record moves it by at most 2 max_z || v(z) ||_1 / m (slopes only), over the records that
+    the public rules allow; a record that lacks a column adds 0. m is a number of synthetic rows, so it is public. The step
+    v(z) of a record is computed from S alone, once for all cells, before the counts are read. Products with counts have
+    relative errors of at most 2^-52. The sums of these products are correctly rounded in any order (math.fsum), and so are
+    the sum over the slopes and the quotient. The error is at most 5 n 2^-53 max || v ||_1 / m in all, which is less than 3
+    n 2^-53 of the sensitivity. A quarter of a grid step is larger, because it is above 8 n 2^-53 of the sensitivity for n
+    up to 2^40 (`laplace_figure`).
 
     Attributes
     ----------
     range : the lowest and the highest value, to which predictions are clipped. This keeps the residuals, and so the noise,
         small. Example: `range = [1400, 4600]`.
-    fit : this setting is always "once", because no regression is fitted in a round. You can omit it. Example: `fit = "once"`.
-    fit_epsilon : the epsilon of a private regression. It is fitted once before the rounds, for a later criterion of the kind
-        "regression_prediction". Without this setting no regression is fitted. Example: `fit_epsilon = 0.2`.
-    line : "measurements" computes the regression for "regression_prediction" from the shared measurements, at no cost. Pairs of
-        columns without a measured table are then treated as uncorrelated. Example: `line = "measurements"`.
+    fit : always "once", because no regression is fitted in a round. You can omit it. Example: `fit = "once"`.
+    fit_epsilon : the epsilon of a private regression for a later criterion of the kind "regression_prediction", fitted once
+        before the rounds. Without this setting none is fitted. Example: `fit_epsilon = 0.2`.
+    line : "measurements" computes the regression for "regression_prediction" from the shared measurements, at no cost.
+        Pairs of columns without a measured table count as uncorrelated. Example: `line = "measurements"`.
 
     Examples
     --------
@@ -437,12 +425,12 @@ class RegressionOneStep(RegressionCoefficients):
 
 
 class _Step(LinearStep):
-    """The Newton step of least squares, computed from the synthetic table alone. `inverse` is the (d, d) matrix A_S^-1 of
-    the features."""
+    """The Newton step of least squares, from the synthetic table alone. `inverse` is the (d, d) matrix A_S^-1 of the
+    features."""
 
     @classmethod
     def of(cls, released: Records, allowed: tuple[float, float]) -> _Step:
-        """Compute the Newton step from the rows of the released table and the range to which predictions are clipped."""
+        """Compute the step from the released rows and the range of predictions."""
         from synthrelease.criteria.records_mechanism import in_units
 
         line, spreads = least_squares(released)
@@ -461,12 +449,12 @@ class _Step(LinearStep):
         is the number of released rows. Replacing a record changes the value by at most 2 max || v(z) ||_1 / m, over the
         records z that the rules for private rows allow.
 
-        The operations of `records_mechanism.steps_of_records` are applied to intervals. So no record exceeds the bound of its
-        cell, even with rounding.
+        The operations of `records_mechanism.steps_of_records` are applied to intervals, so the bound holds even with
+        rounding.
 
         Parameters
         ----------
-        limits : for each feature and then the target, the values that records of each bin can have, as (n_bins,) intervals.
+        limits : for each feature and then the target, the (n_bins,) intervals of values in each bin.
         possible : an (n_cells,) mask, False where the rules exclude every record of the cell; the target's bins vary
             fastest.
         """
@@ -477,12 +465,11 @@ class _Step(LinearStep):
         return max(widest, (self.allowed[1] - self.allowed[0]) * 2.0**-20) / self.rows
 
     def farthest(self, limits: Sequence[Interval], possible: np.ndarray) -> list[tuple[np.ndarray, float]]:
-        """Return the 2^d directions, each with an upper limit (at least 0) on how far one record can move the slopes in
-        this direction. A direction gives each slope a sign, 1 or -1. The move is the sum over the slopes of sign * v(z),
-        where v(z) is what the record z adds to the slopes.
+        """Return the 2^d directions (a sign for each slope), each with an upper limit (at least 0) on how far one record
+        can move the slopes in this direction: the sum of sign * v(z) over the slopes.
 
-        The limit holds for all records that the raw rules allow. The operations of `records_mechanism.replaced_before` are
-        applied to intervals. The list is empty for more than `_MOST_DIRECTIONS` directions.
+        The limit holds for all records that the raw rules allow, even with rounding. The list is empty for more than
+        `_MOST_DIRECTIONS` directions.
         """
         d = len(limits) - 1
         if 2**d > _MOST_DIRECTIONS:
@@ -497,8 +484,8 @@ class _Step(LinearStep):
         return farthest
 
     def _residuals(self, limits: Sequence[Interval], possible: np.ndarray) -> Interval:
-        """Return the (n,) lowest and highest residual from the released line that records in each cell of the features can
-        have; 0 for cells that the rules exclude.
+        """Return the (n,) lowest and highest residuals from the released line in each cell of the features; 0 for excluded
+        cells.
         """
         *features, target = limits
         predictions = linear(self.line.intercept, features, self.line.coefficients.tolist()).clipped(*self.allowed)
@@ -512,7 +499,7 @@ class _Step(LinearStep):
 
 
 class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneStep]):
-    """Explain a criterion that limits the change of the coefficients of a linear regression by one Newton step."""
+    """Explain a limit on the change of the coefficients by one Newton step."""
 
     no_sensitivity: ClassVar[str] = (
         "The sensitivity follows from the released table if all columns are represented by their released bins. The files of a "
@@ -532,9 +519,8 @@ class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneSt
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity of the criterion value. It follows from the released table, and from the combinations of
-        bins that the rules for private rows allow. Return None if the regression uses other bins of a column than the
-        released ones.
+        """Return the sensitivity, from the released table and the combinations of bins that the rules for private rows
+        allow. None if the regression uses other bins than the released ones.
         """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):
@@ -548,32 +534,33 @@ class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneSt
 
 
 class RegressionPrediction(Criterion):
-    """The difference between the mean absolute errors of two regressions on the private file. The first is fitted to the
-    private file with noise, the second to the released table ("train on synthetic, test on real"). Predictions and values are
-    clipped to `range`.
+    """The difference between the mean absolute errors of two regressions on the private file: one fitted to the private
+    file with noise, one to the released table ("train on synthetic, test on real"). Predictions and values are clipped to
+    `range`.
 
-    Records that lack one of the columns are excluded. The sum is divided by m, the number of synthetic rows that have all
-    columns, because the number of such private rows is not public. If no record lacks a column, m = n.
+    Records that lack one of the columns are excluded. The sum is divided by m, the public number of synthetic rows that
+    have all columns. If no record lacks a column, m = n.
 
     Privacy
     -------
-    Both lines are public. The criterion value is |sum of the gaps of the records| / m. The gap of a record is the difference
-    between its two absolute errors. With `bound` = "lines" the sensitivity is (largest gap - smallest gap) / m, taken over all
-    records that the public rules allow. If a record can lack a column, a gap of 0 is included (theory 3.5, regression
-    prediction). The gaps lie in [-(U - L), U - L], so 2 (U - L) / m is always an upper limit (`bound` = "range"; Proposition
-    9). The gap of a record is computed from the public lines before the counts are read. Its products with counts have relative
-    errors of at most 2^-53, and their sum is correctly rounded in any order (math.fsum). So the error of the criterion value is
-    less than n 2^-51 / m times the largest gap. This is less than a quarter of a grid step, because the sensitivity is at least
-    n 2^(b - 47) / m times that gap, and a step is above 2^-(b + 1) of the sensitivity (`grid_bits`).
+    Both lines are public. The criterion value is |sum of the gaps of the records| / m. The gap of a record is the
+    difference between its two absolute errors. With `bound` = "lines" the sensitivity is (largest gap - smallest gap) / m,
+    taken over all records that the public rules allow. If a record can lack a column, a gap of 0 is included (theory 3.5,
+    regression prediction). The gaps lie in [-(U - L), U - L], so 2 (U - L) / m is always an upper limit (`bound` = "range";
+    Proposition 9). The gap of a record is computed from the public lines before the counts are read. Its products with
+    counts have relative errors of at most 2^-53, and their sum is correctly rounded in any order (math.fsum). So the error
+    of the criterion value is less than n 2^-51 / m times the largest gap. This is less than a quarter of a grid step,
+    because the sensitivity is at least n 2^(b - 47) / m times that gap, and a step is above 2^-(b + 1) of the sensitivity
+    (`grid_bits`).
 
     Attributes
     ----------
-    coefficients : the name of an earlier criterion. This criterion uses its private regression. Example: `coefficients =
-        "regression coefficients"`.
-    range : the lowest and the highest value, to which predictions and values of the target are clipped. The noise grows with
-        the width of the range. Example: `range = [1400, 4600]`.
-    bound : "range" uses the sensitivity of the paper. "lines" uses a smaller sensitivity, which follows from the two
-        regressions. Example: `bound = "lines"`.
+    coefficients : the name of an earlier criterion, whose private regression is used. Example: `coefficients = "regression
+        coefficients"`.
+    range : the lowest and the highest value, to which predictions and values of the target are clipped. The noise grows
+        with the width of the range. Example: `range = [1400, 4600]`.
+    bound : "range" uses the sensitivity of the paper, "lines" a smaller one that follows from the two regressions. Example:
+        `bound = "lines"`.
 
     Examples
     --------
@@ -635,11 +622,11 @@ class RegressionPrediction(Criterion):
 def _gaps(
     limits: Sequence[Interval], lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For each cell and any record in it, return lower and upper limits on the absolute error of the first line minus that
-    of the second, as two (n_cells,) arrays.
+    """Return lower and upper limits on the absolute error of the first line minus that of the second, for all records of
+    each cell, as two (n_cells,) arrays.
 
-    The operations of `records_mechanism.absolute_errors` are applied to intervals. The difference of errors is also at most the
-    difference of the two predictions, because clipping never increases the distance of two predictions.
+    The operations of `records_mechanism.absolute_errors` are applied to intervals. The gap is also at most the distance of
+    the predictions, because clipping never increases it.
     """
     *features, target = limits
     predictions = [linear(line.intercept, features, line.coefficients.tolist()) for line in lines]
@@ -662,7 +649,7 @@ def _coefficients(criteria: Mapping[str, Criterion], name: str) -> RegressionCoe
 
 
 class RegressionPredictionExplained(Explanation[RegressionPrediction]):
-    """Explain a criterion that limits the difference between the mean absolute errors of two regression lines."""
+    """Explain a limit on the difference between the mean absolute errors of two regression lines."""
 
     no_sensitivity: ClassVar[str] = (
         'With bound = "lines" the sensitivity needs two lines, and a release contains only one, from the released rows.'

@@ -1,17 +1,16 @@
-"""Determine which associations between columns the rows of a model preserve ("carry"), from public facts about the
-measurements.
+"""Determine from public facts about the measurements which associations between columns the rows of a model preserve
+("carry").
 
-Three public facts determine the answer (theory 12.15, associations that rows carry):
+Theory 12.15, associations that rows carry:
 
-- The model matches a measured table within its noise. So the rows **carry** the association of the table's columns. There are
-  exceptions, in which the table is **mostly noise**. First, the noise alone would make independent columns look more associated
-  than these columns are, and more associated than independent columns look by chance (`noise_strength`). Second, the prior is
-  so strong that the fit reproduces less than the share `LEAST_REPEATED` of an association. A table of three columns is also
-  mostly noise if the mean noise of a cell exceeds the mean number of rows of a cell.
-- The model is a product of its tables, sums and rules. Columns that lie on every path between two other columns **separate**
-  them: the two columns are independent among rows that agree in the separating columns. So the rows carry such a pair **in
-  part**: only the part of its association that the separating columns explain.
-- Columns without a path between them are independent in the rows, even if they are associated in the file.
+- The model matches a measured table within its noise, so the rows **carry** the association of its columns. A table is
+**mostly noise** in two cases. First, the noise alone would make independent columns look more associated than these columns
+are, and more than independent columns look by chance (`noise_strength`). Second, the prior is so strong that the fit
+reproduces less than the share `LEAST_REPEATED` of an association. A table of three columns is also mostly noise if the mean
+noise of a cell exceeds its mean number of rows. - The model is a product of its tables, sums and rules. Columns that lie on
+every path between two other columns **separate** them: given the separating columns, the two are independent. So the rows
+carry such a pair **in part**. - Columns without a path between them are independent in the rows, even if they are
+associated in the file.
 """
 
 from __future__ import annotations
@@ -59,19 +58,17 @@ Function = tuple[int, Columns]
 
 @dataclass(frozen=True, kw_only=True)
 class Ties:
-    """The sets of columns whose association a generator's model may contain, because some table, sum or dependence of the
-    model connects them.
+    """The sets of columns that some table, sum or dependence of a generator's model connects, so that it may contain their
+    association.
 
     Attributes
     ----------
-    measured : the columns of each table that every fit measures. The model matches these tables.
-    sums : the columns of each sum of scores that the model matches. Such a sum is one number that the table of these columns
-        determines.
-    chosen : the columns of each table that a fit may measure. The fit chooses privately among these tables, and the choice is
-        not published.
-    public : column sets of a model that starts from a public table. The model connects all columns of a clique of these sets
-        and the rules.
-    drawn_after : columns that are drawn after all other columns, in this order, each with all columns on which it depends.
+    measured : the columns of each table that every fit measures and matches.
+    sums : the columns of each sum of scores that the model matches. The table of these columns determines this number.
+    chosen : the columns of each table that a fit may choose, privately, to measure. The choice is not published.
+    public : column sets of a model that starts from a public table. All columns of a clique of these sets and the rules are
+        connected.
+    drawn_after : columns drawn after all others, in this order, each with the columns on which it depends.
     """
 
     measured: tuple[Columns, ...] = ()
@@ -82,10 +79,10 @@ class Ties:
 
 
 def mean_square_contingency(counts: np.ndarray) -> np.ndarray:
-    """Return the (...) mean square contingencies of (..., n_first, n_second) tables of two columns. The contingency is
-    chi-squared / n, minus the expected value under independence.
+    """Return the (...) mean square contingencies of (..., n_first, n_second) tables: chi-squared / n, minus the expected
+    value under independence, but at least 0.
 
-    The result is at least 0, and does not change if bins are split in proportion.
+    The result does not change if bins are split in proportion.
     """
     n, rows, columns = (counts.sum(axis=axis, keepdims=True, dtype=float) for axis in ((-2, -1), -1, -2))
     expected = rows * columns / np.maximum(n, 1)
@@ -98,8 +95,8 @@ def mean_square_contingency(counts: np.ndarray) -> np.ndarray:
 def cramers_v(counts: np.ndarray) -> np.ndarray:
     """Return the (...) bias-corrected Cramer's V of (..., n_first, n_second) tables: 0 for independent columns, at most 1.
 
-    W. Bergsma, A bias-correction for Cramer's V and Tschuprow's T, Journal of the Korean Statistical Society 42 (2013). Bins
-    without rows are ignored. The result is 0 if a column has only one value.
+    W. Bergsma, A bias-correction for Cramer's V and Tschuprow's T, Journal of the Korean Statistical Society 42 (2013).
+    Bins without rows are ignored. A column with one value gives 0.
     """
     others = np.min([np.count_nonzero(counts.sum(axis=axis), axis=-1) for axis in (-1, -2)], axis=0) - 1
     largest = others - others**2 / np.maximum(counts.sum(axis=(-2, -1)) - 1, 1)
@@ -107,11 +104,11 @@ def cramers_v(counts: np.ndarray) -> np.ndarray:
 
 
 def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
-    """Return the approximate Cramer's V that two independent columns would show, only because their table has noise.
+    """Return the approximate Cramer's V that two independent columns would show only because their table has noise.
 
-    A cell with e expected rows, whose noise has variance v, adds v / e to chi-squared. A model has no cell below 0, so the
-    standard deviation of the noise replaces e if it is larger. The result includes only (r - 1)(c - 1) of the r x c cells,
-    because the margins are known more accurately.
+    A cell with e expected rows and noise variance v adds v / e to chi-squared. The standard deviation of the noise replaces
+    a smaller e, because a model has no cell below 0. Only (r - 1)(c - 1) of the r x c cells count, because the margins are
+    known more accurately.
 
     Parameters
     ----------
@@ -128,12 +125,12 @@ def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
 def noisy_strength(table: np.ndarray, variance: np.ndarray) -> float:
     """Return the Cramer's V of two columns from their noisy table, corrected for the noise.
 
-    For independent columns with this noise, the square of V has a mean and a standard deviation. Both are subtracted from the
-    square of V. So noise alone rarely looks like an association.
+    The mean and the standard deviation that noise alone gives the square of V are subtracted, so noise rarely looks like an
+    association.
 
     Parameters
     ----------
-    table, variance : (r, c) noisy counts, and the variances of the noise in these counts.
+    table, variance : (r, c) noisy counts, and the variances of their noise.
     """
     expected = independent_cells(table)
     n, free = float(expected.sum()), math.prod(size - 1 for size in table.shape)
@@ -145,8 +142,8 @@ def noisy_strength(table: np.ndarray, variance: np.ndarray) -> float:
 
 
 def independent_cells(table: np.ndarray) -> np.ndarray:
-    """Return the (r, c) expected numbers of rows for independent columns with the margins of a table; negative margins count as
-    0.
+    """Return the (r, c) expected numbers of rows for independent columns with the margins of a table; negative margins
+    count as 0.
     """
     rows, columns = (np.maximum(0.0, table.sum(axis=axis)) for axis in (1, 0))
     return np.outer(rows, columns) / max(1.0, float(rows.sum() + columns.sum()) / 2)
@@ -158,33 +155,29 @@ def _weights(expected: np.ndarray, variance: np.ndarray | float) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Strengths:
-    """What is known about columns: the shares of their bins, and the strength of association (Cramer's V) of pairs. The
-    numbers come from a public file or from the noisy tables of a release.
+    """Known shares of bins, and strengths of association (Cramer's V) of pairs, from a public file or the noisy tables of a
+    release.
 
     Attributes
     ----------
     shares : for each column, the shares of rows in its bins that contain values.
-    pairs : Cramer's V over the rows in which both columns have a value. The key joins the two names, in column order, by a
-        colon.
+    pairs : Cramer's V over the rows in which both columns have a value, by the two names joined by a colon in column order.
     """
 
     shares: Mapping[str, Sequence[float]] = field(default_factory=dict)
     pairs: Mapping[str, float] = field(default_factory=dict)
 
     def expected(self, columns: Sequence[str], sizes: Sequence[int], n_rows: int) -> np.ndarray:
-        """Return the (r, c) expected numbers of rows for independent columns. Unknown shares of bins are assumed to be
-        equal."""
+        """Return the (r, c) expected numbers of rows for independent columns. Bins with unknown shares count as equal."""
         shares = [np.asarray(self.shares.get(name, ())) for name in columns]
         known = (share if n - 1 <= len(share) <= n else np.full(n, 1 / n) for share, n in zip(shares, sizes, strict=True))
         return n_rows * np.outer(*known)
 
     def hidden(self, columns: Sequence[str], noise: float, chance: float) -> bool:
-        """Return whether the noise in a table hides the association of its columns. It does if independent columns would
-        show, because of this noise alone, a Cramer's V (`noise`) above the known strength of the association, and also
-        above the Cramer's V that sampling alone produces (`chance`).
+        """Return whether noise hides an association: `noise` exceeds both the known strength (`LEAST_STRENGTH` if unknown)
+        and `chance`.
 
-        An unknown strength is replaced by `LEAST_STRENGTH`. Noise that does not exceed chance hides nothing, because another
-        sample of this size would differ as much. The plan and the card both use this rule.
+        Noise up to `chance` hides nothing, because another sample of this size would differ as much.
 
         Parameters
         ----------
@@ -195,27 +188,26 @@ class Strengths:
 
 @dataclass(frozen=True, kw_only=True)
 class Association:
-    """Whether the synthetic rows preserve ("carry") the association of two or three columns, and how well. As a boolean,
-    the object is true if they do.
+    """Whether the synthetic rows preserve ("carry") the association of two or three columns, and how well. True as a
+    boolean if they do.
 
     Attributes
     ----------
     columns : the names of the columns.
-    carried : "yes" if the columns' table was measured, or follows from a measured table: the rows match it up to noise and
-        sampling. "mostly noise" if the table was measured, but its noise exceeds the association and chance, or `repeats` is
-        below 0.8. "in part" if the association exists only through other tables. "no" if the columns are independent in the
-        rows (with three columns: if one of them is independent of each of the others). "not known" if the generator chose its
-        tables privately.
-    how : the reason why `carried` has this value, one of the strings of `How`.
-    through : the separating columns: among rows that agree in these columns, the two columns are independent. `through` is
-        empty for other reasons.
-    noise : for a measured table, the mean absolute noise of a cell, in rows, or None if it is unknown.
-    mean_cell : the mean number of rows of a cell, or None if the number of rows is unknown.
-    repeats : the approximate share of an association that the rows reproduce, if all cells have equal size. The prior of the
-        fit removes the rest. `repeats` is None without such a prior.
-    apart : columns with rare bins whose rows are in no measured table. The rows do not carry associations of these bins.
-    strength : Cramer's V of two measured columns, from a public file or from noisy tables, or None if it is unknown.
-    noise_strength : the Cramer's V that independent columns would show because of the noise of their table.
+    carried : "yes" if the columns' table was measured or follows from a measured table. "mostly noise" if the noise of the
+        measured table exceeds the association and chance, or `repeats` is below 0.8. "in part" if the association exists
+        only through other tables. "no" if the columns are independent in the rows (of three columns: one is independent of
+        both others). "not known" if the generator chose its tables privately.
+    how : the reason for `carried`, one of the strings of `How`.
+    through : the separating columns: among rows that agree in these columns, the two columns are independent. Otherwise
+        empty.
+    noise : the mean absolute noise of a cell of the measured table, in rows, or None if unknown.
+    mean_cell : the mean number of rows of a cell, or None if unknown.
+    repeats : the approximate share of an association that the fit keeps despite its prior, if all cells have equal size.
+        None without such a prior.
+    apart : columns with rare bins whose rows are in no measured table. Associations of these bins are not carried.
+    strength : Cramer's V of two measured columns, from a public file or from noisy tables, or None if unknown.
+    noise_strength : the Cramer's V that independent columns would show because of the noise.
     """
 
     columns: tuple[str, ...]
@@ -244,18 +236,18 @@ class Association:
 
 
 def in_rows(value: float | None) -> str:
-    """Format a mean number of rows. The result is "" if the number is unknown."""
+    """Format a mean number of rows, "" if unknown."""
     return "" if value is None else f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableNoise:
-    """The noise of each count of a measured table, and the weight of the prior with which the model fits the table.
+    """The noise of each count of a measured table, and the weight of the prior in its fit.
 
     Attributes
     ----------
     law : the distribution of the noise of each count.
-    prior : the weight of the fit's prior, as a number of records; 0 if the model matches the table without a prior.
+    prior : the weight of the prior, as a number of records; 0 without a prior.
     """
 
     law: CountNoise
@@ -264,19 +256,19 @@ class TableNoise:
 
 @dataclass(frozen=True, kw_only=True)
 class Associations:
-    """Which associations between columns the synthetic rows of a model preserve ("carry"). This follows from the tables
-    that the model uses, not from the rows.
+    """Which associations between columns the synthetic rows of a model preserve ("carry"). This follows from the tables of
+    the model, not from the rows.
 
     Attributes
     ----------
     layout : the layout of the columns.
     ties : the column sets that the generator's model connects, over `layout`.
     ruled : the columns of each plausibility rule for released rows.
-    functions : columns that are functions of other columns in every row, as a region is a function of the municipality.
-    linked : for linked tables, such as households and persons, the arrangement of members in wide records; otherwise None.
-        A wide record has one block of columns, called a slot, for each possible member.
+    functions : columns that are functions of other columns in every row, such as the region of a municipality.
+    linked : the arrangement of members in wide records of linked tables, such as households and persons, or None. A wide
+        record has one block of columns, called a slot, for each possible member.
     noise : the known noise of each count of a measured table, by the columns of the table.
-    rows : the number of rows of the tables, or None if it is not yet known.
+    rows : the number of rows of the tables, or None if not yet known.
     apart : columns with rare bins whose rows are in no measured table.
     strengths : the known strengths of association.
     """
@@ -292,24 +284,22 @@ class Associations:
     strengths: Strengths = Strengths()
 
     def of(self, *names: str) -> Association:
-        """Return whether the rows preserve the association of the named two or three columns, and how well.
+        """Return whether the rows preserve the association of two or three named columns, and how well.
 
-        If several of the names are columns of members, they all refer to the same member. If one of the names contains a
-        member's number, the others refer to this member.
+        Names of members' columns all refer to the same member: to the member whose number a name contains, if any.
 
         Raises
         ------
-        KeyError : if a name is unknown.
-        Unexpected : if two names refer to the same column, or to columns of different members.
+        KeyError : if a name is unknown. Unexpected : if two names refer to the same column, or to columns of different
+        members.
         """
         return _of_members(names, [self._of(columns) for columns in self._in_slots(names)])
 
     def measured(self, *names: str) -> Carried | None:
-        """Return a word, such as "yes" or "mostly noise", for how well measured or chosen tables preserve an association.
-        Return None if no such table contains the columns. Raises the same errors as `of`.
+        """Return how well measured or chosen tables preserve an association, such as "yes" or "mostly noise". None if no
+        such table contains the columns. Faster than `of`, with the same errors.
 
-        This method is faster than `of`. If columns of members were measured together only for some members, such as the first
-        two, their association is carried "in part".
+        An association of members' columns that were measured together only for some members is carried "in part".
         """
         of_slots = [self._measured(columns) for columns in self._in_slots(names)]
         answers = {None if association is None else association.carried for association in of_slots}
@@ -318,25 +308,17 @@ class Associations:
         return "not known" if "not known" in answers else "in part" if "yes" in answers else None
 
     def differ(self, first: str, second: str) -> bool:
-        """Return whether two names refer to different columns. In linked tables, such as households with persons, `age` and
-        `age_2` (the age of the second person) refer to the same column.
-        """
+        """Return whether two names refer to different columns. In linked tables, `age` and `age_2` refer to the same column."""
         return set(self._places(first)).isdisjoint(self._places(second))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the columns as in the private files. A column of members, such as `age` of persons, is listed
-        once, not once for each possible person.
-        """
+        """Return the names of the columns as in the private files: a column of members, such as `age`, is listed once."""
         return self.layout.columns if self.linked is None else (*self.linked.of_roots(self.layout.columns), *self.linked.names)
 
     @property
     def pairs(self) -> Iterator[Association]:
-        """Yield the associations of all pairs of columns, in the order of the columns.
-
-        A thousand columns have half a million pairs. In most of these pairs, the two columns are in unconnected parts of the
-        model. For columns of members, and for columns that are drawn after all other columns, each pair needs a separate graph.
-        """
+        """Yield the associations of all pairs of columns, in the order of the columns."""
         parts = {column: {column} for column in range(len(self.layout.sizes))}
         tied = ((column, *near) for column, near in self._graph(0, 0).near.items())
         for columns in filter(None, (*tied, *self._known)):
@@ -352,12 +334,10 @@ class Associations:
 
     @cached_property
     def carried(self) -> CarriedPairs:
-        """Return a summary of the pairs of columns whose association the rows preserve."""
         return CarriedPairs.of([self])
 
     @cached_property
     def triples(self) -> tuple[Association, ...]:
-        """Return the triples of columns whose association the rows preserve."""
         shown = {name: self._plain(name) for name in self.layout.columns}
         among = {
             tuple(sorted({shown[self.layout.columns[column]] for column in triple}, key=self.names.index))
@@ -368,8 +348,8 @@ class Associations:
         return tuple(association for association in associations if association)
 
     def in_tables(self) -> Iterator[tuple[str, str]]:
-        """Yield the names of each pair of columns that some measured or chosen table contains, in both orders: (a, b) and
-        (b, a). For all other pairs, `measured` returns None.
+        """Yield both orders of the names of each pair of columns inside a measured or chosen table. For all other pairs,
+        `measured` returns None.
         """
         for table in (*self._known, *self.ties.chosen):
             yield from permutations({self._plain(self.layout.columns[column]) for column in table}, 2)
@@ -378,14 +358,13 @@ class Associations:
         return [self.names.index(name) for name in names]
 
     def _plain(self, name: str) -> str:
-        """Return the name of a column as in the files. For a column of one member, such as `age_2`, return `age`."""
+        """Return the name of a column as in the files: `age` for the column `age_2` of one member."""
         slot = None if self.linked is None else self.linked.place_of(name)
         return name if self.linked is None or slot is None else self.linked.names[self.linked.slots[slot].index(name)]
 
     def _in_slots(self, names: Sequence[str]) -> list[Columns]:
-        """Return the indices of the named columns, as one tuple for each possible member, such as the first and the second
-        person of a household. If a name contains the number of a member, such as `age_2`, return only the tuple of this
-        member.
+        """Return the indices of the named columns, as one tuple for each possible member. A name with a member's number,
+        such as `age_2`, leaves only this member.
         """
         if self.linked is None and len(set(names)) == len(names):
             return [tuple(self._place[name] for name in names)]
@@ -403,9 +382,7 @@ class Associations:
         return by_slot
 
     def _places(self, name: str) -> tuple[int, ...]:
-        """Return the index of a column. For a column of members, such as the age of persons in households, return one index
-        for each possible member.
-        """
+        """Return the index of a column; for a column of members, one index for each possible member."""
         if self.linked is not None and name in self.linked.names:
             at = self.linked.names.index(name)
             return tuple(self._place[slot[at]] for slot in self.linked.slots)
@@ -413,9 +390,7 @@ class Associations:
 
     @cached_property
     def _place(self) -> Mapping[str, int]:
-        """Return the position of each column in the layout, by name. The mapping is cached, because a thousand columns have
-        half a million pairs.
-        """
+        """Return the position of each column in the layout, by name."""
         return {name: place for place, name in enumerate(self.layout.columns)}
 
     def _of(self, columns: Columns) -> Association:
@@ -425,7 +400,7 @@ class Associations:
         return self._of_two(names, columns) if len(columns) == 2 else self._of_three(names, columns)
 
     def _measured(self, columns: Columns) -> Association | None:
-        """Return how well measured or chosen tables preserve the association of these columns, or None if no such table
+        """Return how well measured or chosen tables preserve the association of these columns. None if no such table
         contains them.
         """
         wanted = frozenset(columns)
@@ -466,7 +441,7 @@ class Associations:
         return None
 
     def _of_two(self, names: tuple[str, ...], columns: Columns) -> Association:
-        """Return how well the rows preserve the association of two columns that no table contains together."""
+        """Return how well the rows preserve the association of two columns that no table contains."""
         tied, through = self._separator(*columns)
         if not tied and not through:
             return Association(columns=names, carried="no", how="independent")
@@ -480,9 +455,7 @@ class Associations:
         return Association(columns=names, carried="in part", how=next(reasons_met, "through other columns"), through=separating)
 
     def _of_three(self, names: tuple[str, ...], columns: Columns) -> Association:
-        """Derive from the three pairs of columns how well the rows preserve the association of three columns that no table
-        contains together.
-        """
+        """Derive the association of three columns that no table contains from their three pairs."""
         pairs = {pair: self._of(pair).carried for pair in combinations(columns, 2)}
         if any(all(carried == "no" for pair, carried in pairs.items() if column in pair) for column in columns):
             return Association(columns=names, carried="no", how="independent")
@@ -492,13 +465,11 @@ class Associations:
 
     @cached_property
     def _known(self) -> tuple[Columns, ...]:
-        """Return the columns of every measured table. Columns that a table's columns determine, as the municipality
-        determines the region, are added to the table's columns.
-        """
+        """Return the columns of every measured table, with all columns that they determine."""
         return tuple(dict.fromkeys(self._with_functions(table) for table in self.ties.measured))
 
     def _with_functions(self, columns: Iterable[int]) -> Columns:
-        """Return these columns and all columns that they determine, as the municipality determines the region, in order."""
+        """Return these columns and all columns that they determine (as municipality determines region), in order."""
         closed, previous = set(columns), set[int]()
         while closed != previous:
             previous = set(closed)
@@ -506,9 +477,7 @@ class Associations:
         return tuple(sorted(closed))
 
     def _cells(self, columns: Iterable[int]) -> int:
-        """Return the number of cells of the table of these columns. Columns that the others determine, as the municipality
-        determines the region, add no cells.
-        """
+        """Return the number of cells of the table of these columns. Columns determined by the others add no cells."""
         free = set(columns)
         for column in sorted(free, reverse=True) if self.functions else ():
             if column in self._with_functions(free - {column}):
@@ -517,12 +486,12 @@ class Associations:
 
     @cached_property
     def _noises(self) -> dict[frozenset[int], tuple[float, float, float]]:
-        """For each pair and triple of columns inside a measured table, return three numbers about the noisy cells of its
-        table: the mean absolute noise, the noise variance, and a measure of the influence of the prior.
+        """Return, for each pair and triple of columns inside a measured table, the mean absolute noise of a cell, its
+        variance, and the influence W V m of the prior (theory 12.15, associations that rows carry). If several tables
+        contain the columns, the smallest values count.
 
-        The influence is the product W V m (theory 12.15, associations that rows carry). If several tables contain the
-        columns, the smallest values are used. A cell of these columns is a sum of cells of the table. The sum of many
-        noises is nearly normal, and the mean absolute value of a normal variable is sqrt(2 / pi) standard deviations.
+        A cell of these columns sums cells of the table. A sum of many noises is nearly normal, with a mean absolute value
+        of sqrt(2 / pi) standard deviations.
         """
         noises = dict[frozenset[int], tuple[float, float, float]]()
         for table in self.ties.measured:
@@ -540,22 +509,16 @@ class Associations:
 
     @cached_property
     def _together(self) -> frozenset[frozenset[int]]:
-        """Return every pair and every triple of columns that a measured table contains."""
         return _small_sets(self.ties.measured)
 
     @cached_property
     def _following(self) -> frozenset[frozenset[int]]:
-        """Return every pair and triple of columns whose table was measured or follows from a measured table. A table also
-        determines the columns that are functions of its columns.
-        """
+        """Return every pair and triple of columns whose table was measured or follows from a measured table."""
         return _small_sets(self._known)
 
     def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
-        """Return whether some table, sum or rule of the model contains both columns. Also return a set of columns that
-        separates the two: given these columns, they are independent, apart from such a direct connection.
-
-        Those neighbours of the first column that lie on paths to the second column separate the two columns, and so do such
-        neighbours of the second. The smaller of these two sets is returned.
+        """Return whether some table, sum or rule contains both columns. Also return the smaller of two sets of columns that
+        separate them, apart from such a direct connection: the neighbours of one column on paths to the other.
         """
         graph = self._graph(first, second)
         if second in graph.near[first]:
@@ -566,11 +529,8 @@ class Associations:
         return tied, min(sides, key=lambda side: (len(side), side))
 
     def _graph(self, first: int, second: int) -> TiedColumns:
-        """Return the graph that shows through which other columns two columns depend on each other in the model. It is the
-        moral graph of the two columns and of all columns on which they depend.
-
-        Among the columns that are drawn after all others, the graph contains only columns on which the two columns depend. The
-        graph connects the columns from which such a column is drawn.
+        """Return the moral graph of two columns and of all columns on which they depend. It shows through which columns the
+        two depend on each other in the model.
         """
         drawn_from = dict(self.ties.drawn_after)
         if not drawn_from and frozenset() in self._graphs:
@@ -598,8 +558,8 @@ class Associations:
         return {}
 
     def _within_a_draw(self, columns: Columns) -> bool:
-        """Return whether a rule connects only a column and the columns from which it is drawn, such as a rule that assigns
-        each area to a larger area. Such a rule adds no other dependence to the model.
+        """Return whether a rule connects only a column and the columns from which it is drawn, and so adds no other
+        dependence.
         """
         return any(column in columns and {column, *sources}.issuperset(columns) for column, sources in self.ties.drawn_after)
 
@@ -617,7 +577,6 @@ class TiedColumns:
 
     @classmethod
     def of(cls, n_columns: int, sets: Iterable[Columns]) -> TiedColumns:
-        """Return the graph in which columns of the same set are neighbours."""
         near: dict[int, set[int]] = {column: set() for column in range(n_columns)}
         for columns in sets:
             for column in columns:
@@ -625,13 +584,11 @@ class TiedColumns:
         return cls({column: frozenset(neighbours - {column}) for column, neighbours in near.items()})
 
     def without(self, first: int, second: int) -> TiedColumns:
-        """Return the graph without the edge between these two columns."""
+        """Return the graph without the edge between two columns."""
         return TiedColumns(self.near | {first: self.near[first] - {second}, second: self.near[second] - {first}})
 
     def borders(self, first: int) -> dict[int, Columns]:
-        """Return, for each column that is no neighbour of `first`, which neighbours of `first` lie on paths from `first` to
-        this column.
-        """
+        """Return, for each column that is no neighbour of `first`, the neighbours of `first` on paths to this column."""
         if first not in self._borders:
             border, borders = self.near[first], dict[int, Columns]()
             for start in self.near:
@@ -649,11 +606,10 @@ class TiedColumns:
 
 
 def _of_members(names: Sequence[str], of_slots: Sequence[Association]) -> Association:
-    """Combine one `Association` for each possible member, such as the first and the second person of a household, into one.
-    All of them are about the same columns, such as age and sex.
+    """Combine the associations of the same columns for each possible member into one.
 
-    If `carried` is the same for all members, the result is the association with the most noise. Otherwise `carried` is "not
-    known" if it is "not known" for some member, and "in part" if not.
+    If all agree on `carried`, return the one with the most noise. Otherwise, `carried` is "not known" if it is for some
+    member, else "in part".
     """
     answers = {association.carried for association in of_slots}
     first = of_slots[0]
@@ -671,12 +627,11 @@ def _of_members(names: Sequence[str], of_slots: Sequence[Association]) -> Associ
 def all_functions(
     by_options: Iterable[tuple[str, tuple[str, ...]]], rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]
 ) -> tuple[Function, ...]:
-    """Return each column that other columns determine, as the municipality determines the region, together with those
-    columns. An option of the specification says so, or a rule implies it.
+    """Return each column that other columns determine, with these columns, by an option of the specification or by a rule.
 
     Parameters
     ----------
-    by_options : pairs of the name of a column and the names of the columns that determine it.
+    by_options : pairs of a column's name and the names of the columns that determine it.
     rules : the plausibility rules.
     columns : for each column, its alternative binnings.
     """
@@ -686,9 +641,7 @@ def all_functions(
 
 
 def weakest_of(associations: Sequence[Association]) -> Association:
-    """Return the association that is preserved worst, given the associations of the same columns in several models. If a
-    release may use any of these models, it can promise no more than this.
-    """
+    """Return the association that is preserved worst, among those of the same columns in several models."""
     order: tuple[Carried, ...] = ("no", "mostly noise", "in part", "not known", "yes")
     return min(associations, key=lambda association: order.index(association.carried))
 
@@ -709,12 +662,12 @@ class CarriedPairs:
     ----------
     pairs, triples : number of all pairs and of all triples.
     carried : number of pairs that are carried.
-    unknown : number of pairs for which it is not known whether they are carried.
-    noisy : the pairs that the rows do not carry, because their measured tables are mostly noise.
-    partial : number of pairs of columns that were measured together only for some members of a root.
+    unknown : number of pairs that may or may not be carried.
+    noisy : the pairs whose measured tables are mostly noise.
+    partial : number of pairs that were measured together only for some members of a root.
     carried_triples : the triples that are carried.
-    only : whether `columns` lists the carried pairs. Otherwise it lists the other pairs.
-    columns : each carried pair once, or each other pair once if there are fewer other pairs.
+    only : whether `columns` lists the carried pairs, or the other pairs if these are fewer.
+    columns : the listed pairs, each once.
     """
 
     pairs: int
@@ -729,13 +682,11 @@ class CarriedPairs:
 
     @classmethod
     def of(cls, models: Sequence[Associations], lost: Collection[tuple[str, str]] = ()) -> CarriedPairs:
-        """Summarise which pairs of columns keep their association in the rows of a model. If a release may use any of
-        several models, a pair counts only if all of them preserve its association.
+        """Summarise which pairs of columns keep their association in the rows of every one of these models.
 
         Parameters
         ----------
-        lost : pairs whose association was lost in a trial, in the order of the columns. These pairs are excluded from all
-            lists.
+        lost : pairs whose association was lost in a trial, in column order. They are excluded from all lists.
         """
         names = models[0].names
         measured = {pair for model in models for pair in model.in_tables() if pair not in lost}
@@ -762,9 +713,7 @@ class CarriedPairs:
 
 
 def _by_column(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> Iterator[PartnersOfColumn]:
-    """Group pairs of columns by column, so that each pair occurs once, and yield the groups. The column with the most pairs
-    comes first, then the column with the most of the remaining pairs, and so on.
-    """
+    """Group pairs by column, so that each pair occurs once. The column with the most remaining pairs always comes next."""
     left = {name: dict[str, None]() for name in names}
     for first, second in pairs:
         left[first][second] = left[second][first] = None

@@ -1,8 +1,7 @@
-"""Measure a fixed set of marginals with noise, and generate rows from the maximum-entropy distribution that fits these
-marginals.
+"""Measure a fixed set of marginals with noise, and generate rows from the maximum-entropy distribution that fits them.
 
-The noise is discrete Laplace or rounded Gaussian. Of all distributions that match the marginals, the model is the one with the
-largest entropy, or the one nearest to a public table (`maximum_entropy`; after McKenna, Sheldon & Miklau 2019, Private-PGM).
+The noise is discrete Laplace or rounded Gaussian. The model has the largest entropy of all distributions that match the
+marginals, or is the one nearest to a public table (`maximum_entropy`; after McKenna, Sheldon & Miklau 2019, Private-PGM).
 """
 
 from __future__ import annotations
@@ -59,15 +58,15 @@ _DONORS = 1_000  # Smallest number of drawn rows from which rows of rare bins ma
 
 @dataclass(frozen=True, kw_only=True)
 class WithRareBins:
-    """A model of the rows that are in measured tables, together with the noisy numbers of rows in rare bins.
+    """A model of the rows in measured tables, with the noisy numbers of rows in rare bins.
 
     Attributes
     ----------
     rest : the model of the rows without a rare bin.
-    n : the number of rows that this model describes.
+    n : the number of rows that `rest` describes.
     bins : the rare bins, with the noisy number of rows of each bin.
     plausibility : the rules for all rows.
-    ordered : for each column, the number of leading bins that are ordered. Empty if no column is ordered.
+    ordered : for each column, the number of leading bins that are ordered; () if no column is ordered.
     """
 
     rest: Model
@@ -93,9 +92,7 @@ class WithRareBins:
         return rows if rows.total == n else rows + self.rest.sample(n - rows.total, generator)
 
     def _like_neighbours(self, sample: Counts, bin_: RareBin, number: int, generator: np.random.Generator) -> Counts:
-        """Return `number` rows in a rare bin. Their other columns are copied from drawn rows in the nearest bins
-        (`_nearest`).
-        """
+        """Return `number` rows in a rare bin. Their other columns are copied from drawn rows in the nearest bins."""
         moved = list(sample.bins)
         moved[bin_.column] = np.full(len(sample), bin_.bin, dtype=moved[bin_.column].dtype)
         possible = ~self.plausibility.forbidden(moved)
@@ -108,9 +105,7 @@ class WithRareBins:
         return Counts.empty(sample.layout)
 
     def _nearest(self, bins: np.ndarray, bin_: RareBin) -> Iterator[np.ndarray]:
-        """Yield (n_cells,) masks of the rows in bins at distance 1, 2, ... from this bin, if the bins are ordered, and
-        finally a mask of all rows.
-        """
+        """Yield (n_cells,) masks of the rows at distance 1, 2, ... from an ordered bin, and finally a mask of all rows."""
         ordered = self.ordered[bin_.column] if self.ordered else 0
         if bin_.bin < ordered:
             for steps in range(1, ordered):
@@ -122,31 +117,29 @@ _COUNTED = 2**16  # Largest number of cells of cliques with running counts, unle
 
 
 class MarginalsGenerator(MeasuringGenerator):
-    """The base class of generators that measure a fixed set of tables, with Gaussian or Laplace noise, and fit a model to
-    them.
+    """The base class of generators that measure a fixed set of tables with noise, and fit a model to them.
 
     Attributes
     ----------
-    tables : the tables to measure, written as a formula. "age:region + week:weight + 2 region" names three tables. "all 2-way"
-        names every table of two columns. "all 2-way with sex" names every table of two columns that contains sex. "age:(region
-        + sex)" is short for age:region + age:sex. A number in front of a table is its weight (default 1). Each table gets a
-        share of the budget: its weight divided by the sum of all weights. If the formula begins with "by cells:", each weight
-        is multiplied by the square root of the table's number of cells. For a single column, this number is first multiplied by
-        (D - 1) / 2, where D is the number of columns. A table of weight 0 is not measured; the model takes the association of
-        its columns from the prior. Example: `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
-    only_measured : further tables that are measured, but that the model does not use. They are for criteria with answered_by =
-        "measurements", and for readers of published noisy tables. All tables share the budget by their weights. Example:
+    tables : the tables to measure, written as a formula. "age:region + week:weight + 2 region" names three tables, "all
+        2-way" every table of two columns, "all 2-way with sex" those that contain sex. "age:(region + sex)" is short for
+        age:region + age:sex. A number in front of a table is its weight (default 1); the tables share the budget in
+        proportion to their weights. If the formula begins with "by cells:", each weight is multiplied by the square root of
+        the table's number of cells; for a single column, this number is first multiplied by (D - 1) / 2, where D is the
+        number of columns. A table of weight 0 is not measured; the model takes the association of its columns from the
+        prior. Example: `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
+    only_measured : further tables that are measured but not used by the model, for criteria with answered_by =
+        "measurements" and for readers of published noisy tables. All tables share the budget by their weights. Example:
         `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
-    prior : a public file with the columns of the private file, as a path relative to the configuration. Of all distributions
-        that match the measurements, the model is the one nearest to this file. A wrong prior costs accuracy, never privacy.
-        `prior = { release = "../births-2023" }` names the folder of an earlier release of the same series. Example: `prior =
+    prior : a public file with the columns of the private file, as a path relative to the configuration. The model is the
+        distribution nearest to this file that matches the measurements. A wrong prior costs accuracy, never privacy. `prior
+        = { release = "../births-2023" }` names the folder of an earlier release of the same series. Example: `prior =
         "../public.csv"`.
-    prior_weight : how many records the prior counts for in the fit. Without `prior`, the prior is the uniform distribution.
-        Example: `prior_weight = [100, 1000]`.
-    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. This costs no epsilon and
-        adds almost no error to the tables of the model. It helps if there are many columns or rare bins. Without this setting,
-        the program rounds all expected counts if there are few columns, and draws rows at random if there are many columns.
-        Example: `draw = "evenly"`.
+    prior_weight : how many records the prior counts for. Without `prior`, the prior is the uniform distribution. Example:
+        `prior_weight = [100, 1000]`.
+    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. This costs no epsilon,
+        and helps with many columns or rare bins. Without this setting, expected counts are rounded for few columns, and
+        rows are drawn at random for many. Example: `draw = "evenly"`.
     """
 
     counts: ClassVar[bool] = True
@@ -174,12 +167,12 @@ class MarginalsGenerator(MeasuringGenerator):
 
     @cached_property
     def other_terms(self) -> tuple[FormulaTerm, ...]:
-        """Return the terms of the formula `only_measured`. Their tables are measured but not used by the model."""
+        """Return the terms of the formula `only_measured`."""
         return () if self.only_measured is None else read_terms(self.only_measured)
 
     @property
     def sum_groups(self) -> tuple[SumGroup, ...]:
-        """Return the groups of sums to measure. The result is empty unless the family of the generator defines such groups."""
+        """Return the groups of sums to measure, () by default."""
         return ()
 
     @property
@@ -187,22 +180,18 @@ class MarginalsGenerator(MeasuringGenerator):
         return tuple(scored for group in self.sum_groups for scored in group.sums)
 
     def counted_apart(self, layout: Layout) -> tuple[RareBin, ...]:
-        """Return the rare bins that are counted separately. Their rows are in no measured table or sum. By default, there
-        are none.
-        """
+        """Return the rare bins whose rows are in no measured table or sum, () by default."""
         return ()
 
     def agreeing(self, layout: Layout) -> AgreeingPairs:
         """Return the pairs of two-bin columns that are measured as agreements (the number of rows in which both have the
-        same bin) instead of tables. By default, there are none.
+        same bin) instead of tables, by default none.
         """
         return AgreeingPairs(pairs=())
 
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:
-        """Return the sets of columns that the model must connect: the columns of each table and of each sum, in order.
-
-        If the pairs of all agreements would make a clique too large, they are excluded. The model then uses the pairs that are
-        strongest in their noisy values.
+        """Return the sets of columns that the model must connect: of each table and each sum, in order. If all agreeing
+        pairs would make a clique too large, these pairs are excluded.
         """
         tables = [columns for term in self.terms for columns in term.sets(layout)]
         every = list(dict.fromkeys([*tables, *(scored.columns(layout) for scored in self.scored_sums)]))
@@ -212,10 +201,8 @@ class MarginalsGenerator(MeasuringGenerator):
         return every
 
     def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
-        """Return which share of the budget every table gets, by the columns of the table in increasing order. The share is
-        0 for a table that is not measured.
-
-        The shares of tables and sums together add up to 1.
+        """Return each table's share of the budget, by its columns in increasing order; 0 for a table that is not measured.
+        The shares of tables and sums add up to 1.
         """
         weights: dict[tuple[int, ...], Fraction] = {}
         for term in (*self.terms, *self.other_terms):
@@ -225,9 +212,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return {columns: weight / total for columns, weight in weights.items()}
 
     def sum_shares(self, layout: Layout) -> list[Fraction]:
-        """Return the share of the budget for each group of sums. The groups divide the budget that the tables leave in
-        proportion to their weights.
-        """
+        """Return the share of the budget for each group of sums, in proportion to the weights."""
         left = 1 - sum(self.shares(layout).values(), Fraction(0))
         return [left * group.weight / self._weight_of_sums for group in self.sum_groups]
 
@@ -240,7 +225,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
     def unknown(self, layout: Layout) -> list[Mistake]:
-        """Return what is wrong in the settings of tables and sums, such as a name that is no column of the table."""
+        """Return the mistakes in the settings of tables and sums, such as a name that is no column."""
         others = [replace(mistake, field="only_measured") for mistake in unknown_columns(self.other_terms, layout)]
         of_sums = [mistake for scored in self.scored_sums for mistake in scored.mistakes(layout)]
         return [*unknown_columns(self.terms, layout), *others, *of_sums]
@@ -261,8 +246,8 @@ class MarginalsGenerator(MeasuringGenerator):
             )
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the sets of columns whose association the model may contain: the columns of its tables and sums. With a
-        prior, all columns of a clique of the model are connected, measured or not.
+        """Return the sets of columns whose association the model may contain: of its tables and sums and, with a prior, of
+        its cliques.
         """
         shares, structure = self.shares(layout), dict.fromkeys(self.structure(layout))
         return Ties(
@@ -284,15 +269,13 @@ class MarginalsGenerator(MeasuringGenerator):
         return type(other) is type(self) and isinstance(other, MarginalsGenerator) and other._measured() == self._measured()
 
     def _measured(self) -> tuple[object, ...]:
-        """Return the settings that determine what a fit measures. Two generators of the same kind with equal results can
-        share measurements (`same_measurements`).
+        """Return what a fit measures. Generators of the same kind with equal results can share measurements
+        (`same_measurements`).
         """
         return {term for term in self.terms if term.weight}, set(self.other_terms), self.sum_groups
 
     def _measured_of(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
-        """Spend `charge` on all noisy measurements: of tables, of sums, of the rows in rare bins, and of the agreements of
-        pairs. Return the measurements.
-        """
+        """Spend `charge` on all noisy measurements, and return them."""
         from synthrelease.generators.marginals_mechanism import measured
 
         part, layout = self.part(charge), private.layout
@@ -322,7 +305,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return WithRareBins(rest=rest, n=measured.n, bins=bins, plausibility=rules, ordered=ordered)
 
     def _of_all(self, measured: NoisyMarginals, background: Background) -> Model:
-        """Fit a model to the measured tables, sums and agreements, and return it. Rows in rare bins are not part of it."""
+        """Fit a model to the measured tables, sums and agreements. Rows in rare bins are not part of it."""
         structure = self.structure(measured.layout)
         tables = tuple(table for table in measured.tables if table.columns in set(structure))
         measured = replace(measured, tables=tables)
@@ -345,8 +328,8 @@ class MarginalsGenerator(MeasuringGenerator):
         return {columns: share * part for columns, share in shares.items() if share and not agreeing.holds(columns)}
 
     def agreeing_part(self, layout: Layout, part: Fraction) -> Fraction:
-        """Return the part of the budget for all agreements of pairs and the counts of their columns. They get what the
-        tables of these columns and pairs would get.
+        """Return the part of the budget for agreements and the counts of their columns: what the tables of these columns
+        and pairs would get.
         """
         agreeing = self.agreeing(layout)
         return part * sum((share for columns, share in self.shares(layout).items() if agreeing.holds(columns)), Fraction(0))
@@ -375,11 +358,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return float(JunctionTree.of(layout.sizes, self.structure(layout)).largest)
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit. They are proportional to the steps of the fit times the cells of all cliques.
-
-        A fit to agreements alone needs few steps (17 columns take 1 s, 22 columns 20 s). With tables, more steps are needed if
-        the noise is smaller relative to the counts. A fit to tables alone needs about five sweeps.
-        """
+        """Return the estimated seconds of a fit, in proportion to its steps times the cells of all cliques."""
         tree = JunctionTree.of(layout.sizes, self.structure(layout))
         cells = sum(layout.subset(clique).n_cells for clique in tree.cliques) + self._room(layout)
         if not self.agreeing(layout).pairs:
@@ -388,9 +367,8 @@ class MarginalsGenerator(MeasuringGenerator):
         return (5e-7 * cells + 4e-5 * len(tree.cliques)) * steps
 
     def _room(self, layout: Layout) -> int:
-        """Return an upper bound on the number of cells of the cliques for pairs of columns that are added to the model only
-        after the measurement. These are the pairs whose noisy agreements are strongest. Return 0 if the model has all pairs
-        from the start.
+        """Return an upper bound on the cells of the cliques for agreeing pairs that join the model after the measurement; 0
+        if the model has all pairs from the start.
         """
         agreeing = self.agreeing(layout)
         return 0 if set(agreeing.pairs) <= set(self.structure(layout)) else ROOM * len(agreeing.columns)
@@ -398,8 +376,8 @@ class MarginalsGenerator(MeasuringGenerator):
     def peak_cells(self, layout: Layout) -> int:
         """Return the estimated largest number of cells in memory, during sampling or in the optimiser.
 
-        The optimiser stores the measured cells for each of its last thirty steps, and a few copies of the cliques. With
-        agreements, the optimiser stores thirteen copies of the cliques.
+        The optimiser keeps the measured cells of its last thirty steps and, with agreements, thirteen copies of the
+        cliques.
         """
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         of_agreements = 13 * max(int(self.effort(layout)), self._room(layout)) if self.agreeing(layout).pairs else 0
@@ -412,17 +390,16 @@ class RareBinsGenerator(MarginalsGenerator):
 
     Attributes
     ----------
-    rare_bins : bins whose rows are counted separately, at no further cost. The count of a rare bin gets half of the whole
-        budget. Rows in rare bins are in no measured table or sum. The other columns of a row in a rare bin are copied from rows
-        in neighbouring bins, so associations of the rare bin are lost. For each bin of the measured column, write 1 if the bin
-        is rare and 0 if not. A row in several rare bins is counted only in the first of these bins, so name the rarest bin
-        first. With this setting, the release cannot publish its measurements. Example: `rare_bins = "parity[0 0 0 1] + age[1 0
-        0]"`.
-    pairs : "agreements" measures all pairs of columns with two bins together. It counts the rows in which the two columns of a
-        pair have the same bin, and the rows in the second bin of each column. All these counts together get the budget that the
-        tables of the pairs would get, but they have less noise: with 20 columns about 0.7 times as much, or 0.4 times with
-        Laplace noise. With up to 22 columns, the model uses all pairs that `tables` names; with more columns, it uses the
-        strongest pairs. With this setting, the release cannot publish its measurements. Example: `pairs = "agreements"`.
+    rare_bins : bins whose rows are counted separately, at no further cost; the count of a rare bin gets half of the whole
+        budget. Rows in rare bins are in no measured table or sum. Their other columns are copied from rows in neighbouring
+        bins, so associations of the rare bin are lost. For each bin of the measured column, write 1 if the bin is rare and
+        0 if not. A row in several rare bins counts only in the first, so name the rarest bin first. With this setting, the
+        release cannot publish its measurements. Example: `rare_bins = "parity[0 0 0 1] + age[1 0 0]"`.
+    pairs : "agreements" measures all pairs of columns with two bins together: the numbers of rows in which the two columns
+        have the same bin, and of rows in the second bin of each column. These counts get the budget of the tables of the
+        pairs, but have less noise: with 20 columns about 0.7 times as much, or 0.4 times with Laplace noise. With up to 22
+        columns, the model uses all pairs that `tables` names; with more, the strongest. With this setting, the release
+        cannot publish its measurements. Example: `pairs = "agreements"`.
     """
 
     rare_bins: str | None = Field(default=None, min_length=1, max_length=100_000)
@@ -465,22 +442,22 @@ class RareBinsGenerator(MarginalsGenerator):
 
 
 class Marginals(RareBinsGenerator):
-    """The generator measures a fixed set of tables with Laplace noise. Its model is the distribution of largest entropy that
-    matches these tables.
+    """Measures a fixed set of tables with Laplace noise. The model is the distribution of largest entropy that matches
+    them.
 
     Attributes
     ----------
-    sums : sums of scores to measure. The bins of a row determine its public score. The program measures the total score of all
-        rows as one number, and the model matches this number. "parity[0 0 0 1]" counts the rows in the last of four bins. In
-        "age[-20..20]:weight[-2 0 3]", the score of a row is the product of the scores of two columns; the scores of age are
-        evenly spaced from -20 to 20. A column needs one score for each measured bin; a coarser bin gets the mean score. In
-        "age(15..90 - 40):income(0..9000)", the score of a row is the product of its exact age and income. Both values are first
-        clipped to the limits, and 40 is subtracted from age. In the model, representative values take the place of exact
-        values. So means and regression lines of the released table are close to those of the file. `within -60..60` after a sum
-        clips the score of each row: a narrow range needs less noise. A number in front of a sum is its weight, as in `tables`.
-        The sensitivity of a sum is its highest score minus its lowest score. Sums in braces share one noise vector. With m sums
-        in braces, each sum has sqrt((m + 1)(m + 2) / 6) times the noise that a single sum of this weight would have. Example:
-        `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
+    sums : sums of scores to measure. The bins of a row determine its public score; the total score of all rows is measured,
+        and the model matches it. "parity[0 0 0 1]" counts the rows in the last of four bins. In "age[-20..20]:weight[-2 0
+        3]", the score of a row is the product of the scores of two columns; the scores of age are evenly spaced from -20 to
+        20. A column needs one score for each measured bin; a coarser bin gets the mean score. In "age(15..90 -
+        40):income(0..9000)", the score is the product of exact age and income, clipped to these limits, with 40 subtracted
+        from age. The model uses representative values instead, so means and regression lines of the released table are
+        close to those of the file. `within -60..60` after a sum clips the score of each row: a narrow range needs less
+        noise. A number in front of a sum is its weight, as in `tables`. The sensitivity of a sum is its highest score minus
+        its lowest score. Sums in braces share one noise vector. With m sums in braces, each has sqrt((m + 1)(m + 2) / 6)
+        times the noise of a single sum of this weight. Example: `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] +
+        age[-20..20]:weight[-2 0 3]}"`.
 
     Examples
     --------
@@ -517,13 +494,13 @@ class Marginals(RareBinsGenerator):
         Privacy
         -------
         The measurements are eps-DP with eps = pure_epsilon(charge); neighbours replace one record. The choice of tables is
-        public. Replacing one record decreases one count and increases another in each table. So the l1 sensitivity of a table
-        is 2, and discrete Laplace noise of scale 2 / eps_j makes table j eps_j-DP. A sum of public integer scores changes by at
-        most the highest minus the lowest score, so discrete Laplace noise with this difference / eps_i as its scale makes it
-        eps_i-DP (theory 12.12, scored sums). If the sums of a group share one noise vector, and each has at most this
-        sensitivity, all of them together are eps_i-DP (theory 9.18, one noise for many numbers). The eps_j and eps_i add up to
-        eps (sequential composition). Rare bins that are counted separately add no cost (theory 12.14, bins counted apart).
-        Agreements of pairs together cost as much as their tables would (theory 12.17, agreements of pairs).
+        public. Replacing one record moves one row between two cells of each table, so the l1 sensitivity of a table is 2,
+        and discrete Laplace noise of scale 2 / eps_j makes table j eps_j-DP. A sum of public integer scores changes by at
+        most the highest minus the lowest score, so discrete Laplace noise with this difference / eps_i as its scale makes
+        it eps_i-DP (theory 12.12, scored sums). If the sums of a group share one noise vector, and each has at most this
+        sensitivity, all of them together are eps_i-DP (theory 9.18, one noise for many numbers). The eps_j and eps_i add up
+        to eps (sequential composition). Rare bins that are counted separately add no cost (theory 12.14, bins counted
+        apart). Agreements of pairs together cost as much as their tables would (theory 12.17, agreements of pairs).
         """
         return self._measured_of(private, charge)
 
@@ -544,9 +521,9 @@ class GaussianTables(MarginalsGenerator):
         Privacy
         -------
         The measurements are rho-zero-concentrated, and sqrt(2 rho)-Gaussian if the charge states this; neighbours replace
-        one record. The choice of tables is public. Replacing one record decreases one count and increases another in each
-        table. So the squared l2 sensitivity of a table is 2. Rounded Gaussian noise of variance 2 / (2 rho_j) makes table j
-        sqrt(2 rho_j)-Gaussian (theory 9.13, rounded Gaussian noise). The rho_j add up to rho. Rare bins that are counted
+        one record. The choice of tables is public. Replacing one record moves one row between two cells of each table, so
+        the squared l2 sensitivity of a table is 2. Rounded Gaussian noise of variance 2 / (2 rho_j) makes table j sqrt(2
+        rho_j)-Gaussian (theory 9.13, rounded Gaussian noise). The rho_j add up to rho. Rare bins that are counted
         separately add no cost (theory 12.14, bins counted apart). Agreements of pairs together cost as much as their tables
         would (theory 12.17, agreements of pairs).
         """
@@ -554,8 +531,8 @@ class GaussianTables(MarginalsGenerator):
 
 
 class GaussianMarginals(GaussianTables, RareBinsGenerator):
-    """The generator measures a fixed set of tables with Gaussian noise. With many tables, each table has far less noise than
-    with Laplace noise. The guarantee has a delta.
+    """Measures a fixed set of tables with Gaussian noise. With many tables, each has far less noise than with Laplace
+    noise. The guarantee has a delta.
 
     Examples
     --------
