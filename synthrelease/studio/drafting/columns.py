@@ -39,7 +39,7 @@ from synthrelease.studio.drafting.column_draft import (
     of_many_texts,
     plain_name,
 )
-from synthrelease.studio.drafting.computed import computed_columns, numeric_columns, on_a_line
+from synthrelease.studio.drafting.computed import body_weights, computed_columns, numeric_columns, on_a_line
 from synthrelease.studio.drafting.options import AreasDraft, areas_asked, nested_columns
 from synthrelease.studio.drafting.public_file import (
     Order,
@@ -412,7 +412,7 @@ def _grouped(answers: Answers, used_names: Collection[str], remark: str) -> Colu
 
 def _numeric(answers: Answers, used_names: Collection[str], order: Order) -> ColumnDraft | LeftOut:
     values, rows = answers.numbers
-    weight = _is_weight(answers)
+    weight = _is_weight(answers) and not order.body
     like_a_weight = "" if weight else _like_a_weight(answers)
     sure = weight or bool(like_a_weight)
     kind = Kind(codes=False, because="a design weight") if sure else _kind(answers, values, rows, order)
@@ -428,7 +428,7 @@ def _numeric(answers: Answers, used_names: Collection[str], order: Order) -> Col
         if_none = _draft_again(answers, "number") if like_a_weight else "delete role here and weight in [design]"
         question = f"the draft treats this column as a design weight, because {why}. It is released in classes, for weighted"
         drafted = drafted.asking(f"{question} estimates. If nobody needs this, leave it out. If it is not a weight, {if_none}")
-    if isinstance(drafted, ColumnDraft) and not sure and _said_to_be_weight(answers):
+    if isinstance(drafted, ColumnDraft) and not sure and not order.body and _said_to_be_weight(answers):
         drafted = without_role(drafted)
     return _with_question(drafted, answers, kind)
 
@@ -1066,14 +1066,15 @@ def drafted_with_rows(
     once = {source: column for source, column in once.items() if source not in on_line}
     dated |= held_already(dated, once, rows)
     left_out += [*twice, *on_line.values()]
-    order = orders(once, rows)
+    order, bodies = orders(once, rows), body_weights(once, rows)
 
     # each column by itself
     columns: list[ColumnDraft] = []
     drafts = dict[str, ColumnDraft | LeftOut]()
     for source in (source for source in answers if source in dated or source in once):
         used_names = [column.name for column in columns]
-        drafted = dated.get(source) or draft_column(once[source], used_names, order.get(source, Order()))
+        of_order = replace(order.get(source, Order()), body=source in bodies)
+        drafted = dated.get(source) or draft_column(once[source], used_names, of_order)
         if isinstance(drafted, list):
             columns += drafted
             continue

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, islice, permutations
+from itertools import combinations, islice, permutations, product
 
 import numpy as np
 
 from synthrelease.studio.drafting.column_draft import Answers, LeftOut, left_out_as_key
 from synthrelease.studio.drafting.public_file import PublicRows
+from synthrelease.studio.drafting.words import NAMES, words_in
 
 _LEAST_VALUES = 20  # The smallest number of different values of columns that are tested
 # The least share of the rows with values in which an equation holds, and the least number of these rows.
@@ -18,6 +19,7 @@ _OTHERS = 0.05  # In an equation, at least this share of the values of each colu
 _MOST, _ROWS = 40, 20_000  # The largest number of columns and of rows that are searched for equations
 # If an equation holds in less than 90% of 200 rows, the other rows are not compared.
 _FIRST_ROWS, _LIKELY = 200, 0.9
+_LIKE_BODIES = 0.6  # The least correlation of body weights with heights
 _GROUPS, _OF_GROUP = 6, 8  # Equations are first tested in 6 groups of 8 rows
 
 
@@ -161,6 +163,24 @@ def numeric_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[st
     numeric = {name: column for name, column in answers.items() if column.are_numbers and not column.entry.labels}
     sources = [name for name, column in numeric.items() if len(column.texts) >= _LEAST_VALUES and not left_out_as_key(column)]
     return {name: np.array([*map(float, rows.texts[name]), np.nan])[rows.codes[name]] for name in sources}
+
+
+def body_weights(answers: Mapping[str, Answers], rows: PublicRows) -> set[str]:
+    """Return the columns that are named like a weight and increase with a column of heights, with a correlation of at least
+    0.6. Design weights hardly depend on heights.
+    """
+    named = {kind: [source for source in answers if NAMES[kind].search(words_in(source))] for kind in ("weight", "height")}
+    values = numeric_columns({source: answers[source] for sources in named.values() for source in sources}, rows)
+    pairs = [(a, b) for a, b in product(*named.values()) if a in values and b in values]
+    return {weight for weight, height in pairs if _correlation(values[weight], values[height]) >= _LIKE_BODIES}
+
+
+def _correlation(x: np.ndarray, y: np.ndarray) -> float:
+    known = ~np.isnan(x + y)
+    if not known.any():
+        return 0.0
+    x, y = x[known] - x[known].mean(), y[known] - y[known].mean()
+    return float(x @ y / max(math.sqrt((x @ x) * (y @ y)), 1e-300))
 
 
 def _unit(column: Answers) -> float:

@@ -786,6 +786,7 @@ class Order:
         as sizes and numbers of schools. Then similar neighbours are no evidence.
     tells : name of a column that has one value for each value of this column, but in no order; otherwise empty.
     part_of : name of a column whose digits begin or end with the digits of this column, or the reverse; otherwise empty.
+    body : whether the numbers increase with the heights of persons, as body weights do.
     """
 
     unlike: float | None = None
@@ -793,6 +794,7 @@ class Order:
     of_groups: bool = False
     tells: str = ""
     part_of: str = ""
+    body: bool = False
 
 
 def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]:

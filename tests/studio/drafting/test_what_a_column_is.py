@@ -120,6 +120,19 @@ def test_no_quantity_is_a_weight() -> None:
         assert not found.weight
 
 
+def test_weights_of_children_rise_with_their_heights_and_design_weights_do_not(tmp_path: Path) -> None:
+    age = RANDOM.uniform(0, 21, N)
+    hgt = np.round(50 + 130 * (1 - np.exp(-age / 8)) + RANDOM.normal(0, 6, N), 1)
+    wgt = np.round(np.exp(RANDOM.normal(0, 0.12, N)) * hgt**2.4 / 3300 + 1, 1)
+    frame = pd.DataFrame({"age": np.round(age, 2), "hgt": hgt, "wgt": wgt, "wt_final": np.round(MEAN_1, 3)})
+    frame.to_csv(tmp_path / "public.csv", index=False)
+    columns, _, _ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
+    assert {column.name: column.weight for column in columns} == {"age": False, "hgt": False, "wgt": False, "wt_final": True}
+    frame.drop(columns="hgt").to_csv(tmp_path / "other.csv", index=False)
+    columns, _, _ = drafted_columns(read_public_file(tmp_path / "other.csv"), {})
+    assert next(column.weight for column in columns if column.name == "wgt")  # its name is all that is known
+
+
 STRATA = RANDOM.integers(1, 25, N)
 DESIGN = {
     "strate": "stratum",
