@@ -1,9 +1,9 @@
 """Account for a scout and a release together, under one cap that is fixed before the scout (theory 9.19, one cap).
 
-A scout measures noisy tables of the columns of a register for which there is no public file. The charges of the release are
-chosen after the scout's results are known. So the guarantee is the cap, even if the release costs less. All Gaussian parts
-share one budget. The pure parts have a separate epsilon, which is also fixed before the scout. With a delta of 0, all parts are
-pure, and their epsilons add up.
+A scout measures noisy tables of a register without a public file; a release is planned with these tables. The charges of the
+release depend on the scout's results, so the guarantee is the cap, even if the release costs less. All Gaussian parts share one
+budget, and the pure parts have a separate epsilon, also fixed before the scout. With a delta of 0, all parts are pure, and
+their epsilons add up.
 """
 
 from __future__ import annotations
@@ -26,18 +26,16 @@ _BITS = 400
 
 @dataclass(frozen=True, kw_only=True)
 class Cap:
-    """The largest total cost of a scout (a run that measures noisy tables with which a release is planned) and a release of
-    the same rows. It also states which part of this cost the scout gets.
+    """The largest total cost of a scout (a run that measures noisy tables for planning) and a release of the same rows.
 
     Attributes
     ----------
     epsilon, delta : the guarantee for the scout and the release together. The delta is 0 if both are pure.
-    rho : the cost of the scout. It does not include the delta for strings that no codebook lists. The scout is mu-Gaussian with
-        rho = mu^2 / 2. For a pure scout, `rho` is 0.
-    rare : upper bound on the probability that the scout publishes a string that only one row has. The bound covers all columns
-        with strings that no codebook lists.
-    tests : the epsilon reserved for pure parts of the release, such as its joint test. With delta 0, it is the epsilon of the
-        whole release.
+    rho : the cost of the scout, which is mu-Gaussian with rho = mu^2 / 2; 0 for a pure scout. The delta for strings that no
+        codebook lists is not included.
+    rare : upper bound on the probability that the scout publishes a string of only one row, over all columns whose strings no
+        codebook lists.
+    tests : the epsilon for pure parts of the release, such as its joint test; with delta 0, of the whole release.
 
     Raises
     ------
@@ -71,22 +69,18 @@ class Cap:
 
     @property
     def pure(self) -> bool:
-        """Return whether the scout and the release satisfy pure differential privacy, so that delta is 0."""
+        """Return whether scout and release satisfy pure differential privacy."""
         return self.delta == 0
 
     @property
     def rare_delta(self) -> Fraction:
-        """Return the part of delta that is reserved for strings that occur in only one of two neighbouring files, such as
-        an unusual name. The part is (1 + e^epsilon) times `rare`, an upper bound on the probability that such a string is
-        published.
-        """
+        """Return the part of delta for strings that occur in only one of two neighbouring files: (1 + e^epsilon) times
+        `rare`."""
         return tidy_up((1 + exp_up(self.epsilon)) * self.rare)
 
     @property
     def gaussian_delta(self) -> Fraction:
-        """Return what is left of delta after the part for rare strings (`rare_delta`). At this delta, the total rho of the
-        Gaussian noise in the scout and the release is converted to an epsilon.
-        """
+        """Return the rest of delta, at which the total rho of all Gaussian noise is converted to an epsilon."""
         return self.delta - self.rare_delta
 
     @property
@@ -96,33 +90,32 @@ class Cap:
 
     @property
     def alone(self) -> Fraction:
-        """Return the epsilon of the scout, the run for planning, without the release. If delta is 0, it is the total
-        epsilon minus the part that is reserved for the release. Otherwise it is converted from the scout's rho, at the
-        delta for all Gaussian noise.
+        """Return the epsilon of the scout without the release.
+
+        With delta 0, it is the total epsilon minus `tests`. Otherwise it is converted from the scout's rho, at
+        `gaussian_delta`.
         """
         return self.epsilon - self.tests if self.pure else epsilon_of(self.rho, self.gaussian_delta)
 
     @property
     def cost(self) -> Fraction:
-        """Return the budget that all tables of the scout share: an epsilon if the guarantee is pure, otherwise a rho."""
+        """Return the budget that all tables of the scout share: an epsilon if pure, otherwise a rho."""
         return self.alone if self.pure else self.rho
 
     def deviation(self, cost: Fraction, moved: tuple[float, float] = (math.sqrt(2), 2)) -> float:
-        """Return the approximate standard deviation of the noise in each number that is measured at this cost, such as the
-        count of a cell. The cost covers all numbers of a table together.
+        """Return the approximate standard deviation of the noise in each number of a table that is measured at this cost.
 
         Parameters
         ----------
-        cost : the part of `Cap.cost` that is spent on these numbers, above 0. It is an epsilon for a pure cap, and a rho
-            otherwise.
-        moved : the largest l2 distance and the largest l1 distance between the numbers of two neighbouring files. The defaults
-            are for a table of counts.
+        cost : the part of `Cap.cost` that is spent on the whole table, above 0.
+        moved : the largest l2 and l1 distances between the numbers of two neighbouring files; by default those of a table of
+            counts.
         """
         return math.sqrt(2) * moved[1] / cost if self.pure else moved[0] / math.sqrt(2 * cost)
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """Return the charges of the scout, as they appear in the charge tree of a release that follows it."""
+        """Return the charges of the scout."""
         if self.pure:
             return (mechanism(SCOUT, self.alone, "noisy tables of single columns, before the release"),)
         because = f"alone {decimal_text(self.alone)} at delta = {float(self.delta):g}"
@@ -134,8 +127,7 @@ class Cap:
 
 
 def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
-    """Return the joint charge of a scout (a run that measures noisy tables for planning) and of a release that follows it.
-    The charge is always the whole cap, the fixed largest cost of both.
+    """Return the joint charge of a scout and of the release that follows it: always the whole cap.
 
     Raises
     ------
@@ -153,9 +145,8 @@ def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
 
 
 def capped(name: str, epsilon: Fraction, delta: Fraction, parts: tuple[Charge, ...]) -> Charge:
-    """Return the charge of several parts that together may cost at most (`epsilon`, `delta`). The charge is this whole cap,
-    even if the parts cost less. Raises BudgetError if they cost more.
-    """
+    """Return the charge of several parts that together may cost at most (`epsilon`, `delta`): this whole cap, even if the parts
+    cost less. Raises BudgetError if they cost more."""
     rho, tests = _spent([part for part in parts if part.name != UNKNOWN])
     left = delta - sum((part.delta for part in parts if part.name == UNKNOWN), Fraction(0))
     within = left == rho == 0 and tests <= epsilon
@@ -166,9 +157,8 @@ def capped(name: str, epsilon: Fraction, delta: Fraction, parts: tuple[Charge, .
 
 
 def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
-    """Return the total rho of the Gaussian parts and the total epsilon of the pure parts. Raises BudgetError if any part is
-    neither Gaussian nor pure.
-    """
+    """Return the total rho of the Gaussian parts and the total epsilon of the pure parts. Raises BudgetError for any other
+    part."""
     apart = [summand for part in parts for summand in summands(part)]
     if not all(part.gaussian or part.pure for part in apart):
         raise BudgetError(
@@ -181,11 +171,11 @@ def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
 
 
 def text_threshold(rho: Fraction) -> tuple[int, Fraction]:
-    """Return the smallest noisy count at which a string, such as a rare free-text answer, is published. It is for one column
-    whose possible strings are not listed in advance. The counts of this column cost `rho`.
+    """Return the smallest noisy count at which a string of a column without a codebook is published; the column's counts cost
+    `rho`.
 
-    The second result is an upper bound on the probability that a string that only one row has reaches this threshold. The
-    threshold is 7 standard deviations, rounded up, plus 2.
+    The threshold is 7 standard deviations, rounded up, plus 2. The second result is an upper bound on the probability that a
+    string of only one row reaches the threshold.
 
     Privacy
     -------

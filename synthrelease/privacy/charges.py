@@ -1,9 +1,9 @@
 """Represent privacy costs as immutable values (`Charge`) that can be composed, and track which planned charges may still be
-spent (`Meter`).
+spent.
 
-All epsilons are exact rationals (`Fraction`), so that sums and comparisons with a limit are exact. A charge is stated as
-(epsilon, delta), or as a Renyi curve (`privacy.curves`). Curves are first added. The root of the plan converts the sum to an
-(epsilon, delta). Neighbouring tables differ in one record that is replaced by another; n is public.
+Epsilons are exact rationals, so that sums and comparisons with a limit are exact. A charge is stated as (epsilon, delta) or as
+a Renyi curve (`privacy.curves`). Curves are first added; the root of the plan converts their sum to (epsilon, delta).
+Neighbouring tables differ in one record that is replaced by another; n is public.
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ WITHIN_CAP = "within a cap that was fixed before the scout"
 
 
 def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
-    """Return a number of at least 0 as an exact rational. A float is read as the decimal that Python prints for it, so the
-    float 0.1 becomes 1/10.
+    """Return a number of at least 0 as an exact rational. A float is read as the decimal that Python prints: 0.1 becomes 1/10.
 
     Raises
     ------
@@ -73,33 +72,31 @@ def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
 
 
 def decimal_text(value: Fraction) -> str:
-    """Return a rational as a decimal string. If the decimal is not exact, it is rounded up in the tenth decimal place, so that
-    no cost is understated.
-    """
+    """Return a rational as a decimal string, rounded up in the tenth decimal place, so that no cost is understated."""
     scaled = -((-value * 10**10) // 1)
     whole, digits = divmod(int(scaled), 10**10)
     return f"{whole}.{digits:010d}".rstrip("0").rstrip(".")
 
 
 def rounded_down(value: Fraction) -> Fraction:
-    """Return a positive number, rounded down to three significant digits, as a steward would write a budget."""
+    """Return a positive number, rounded down to three significant digits."""
     step = Fraction(10) ** (math.floor(math.log10(value)) - 2)
     return value // step * step
 
 
 @dataclass(frozen=True, kw_only=True)
 class Charge:
-    """The privacy cost of a mechanism, or of several mechanisms together. The charges of a release form a tree, in which
-    each node states its cost and follows from its parts.
+    """The privacy cost of one mechanism, or of several together. The charges of a release form a tree: the cost of a node
+    follows from its parts.
 
     Attributes
     ----------
-    name : the name of the node. No other leaf of the same plan has this name.
-    epsilon, delta : the total cost of the node. Both numbers are 0 if a curve states the cost.
-    renyi : the Renyi curve of a node whose cost is not given as (epsilon, delta), or None for other nodes.
+    name : the name of the node, different for all leaves of a plan.
+    epsilon, delta : the total cost of the node; both are 0 if a curve states the cost.
+    renyi : the cost as a Renyi curve, or None if it is given as (epsilon, delta).
     gaussian : whether the mechanism is mu-Gaussian with rho = mu^2 / 2, and not only rho-zero-concentrated (`privacy.curves`).
     because : the theorem or mechanism that proves the cost, in words.
-    reason : the steward's reason for this budget, or an empty string if the steward gave no reason.
+    reason : the steward's reason for this budget, or "".
     rule : the composition rule by which the node follows from its parts, for programs that check the composition.
     parts : the charges that the node composes; empty for a single mechanism.
     """
@@ -124,9 +121,7 @@ class Charge:
 
     @property
     def price(self) -> tuple[Fraction, Fraction, RenyiCurve | None, bool]:
-        """Return everything that states the cost of this charge, without its name and its parts: epsilon, delta, curve and
-        the flag `gaussian`.
-        """
+        """Return the whole cost without its name and parts: epsilon, delta, curve and the flag `gaussian`."""
         return self.epsilon, self.delta, self.renyi, self.gaussian
 
     @property
@@ -135,8 +130,7 @@ class Charge:
         return self.renyi is None and self.delta == 0
 
     def curve(self) -> RenyiCurve:
-        """Return the cost as a Renyi curve, a bound on the Renyi divergence of every order. A pure epsilon becomes
-        (epsilon^2 / 2)-zCDP. In a sum, each part is converted separately.
+        """Return the cost as a Renyi curve. A pure epsilon becomes (epsilon^2 / 2)-zCDP; in a sum, each part separately.
 
         Raises
         ------
@@ -155,9 +149,8 @@ class Charge:
 
     @property
     def explained(self) -> str:
-        """Return a short explanation of why the charge has this cost, for the plan and the desk. release.json contains the
-        longer text `because` instead.
-        """
+        """Return a short explanation of the cost, for the plan and the desk. release.json contains the longer text
+        `because`."""
         if self.parts and all(part.because.startswith("K-norm mechanism") for part in self.parts):
             return "the parts add up; the K-norm mechanism adds one vector of noise to all values"
         if self.rule == PRICED:
@@ -168,9 +161,7 @@ class Charge:
         return self.because
 
     def leaves(self) -> Iterator[Charge]:
-        """Yield the charges of the single mechanisms of which this charge is composed. A charge without parts yields
-        itself.
-        """
+        """Yield the charges of the single mechanisms below this charge, or this charge if it has no parts."""
         if not self.parts:
             yield self
         for part in self.parts:
@@ -188,17 +179,15 @@ def zero_concentrated(name: str, rho: Fraction, because: str) -> Charge:
 
 
 def gaussian(name: str, rho: Fraction, because: str) -> Charge:
-    """Return the charge of one mechanism that reads private counts once and whose guarantee is that of a Gaussian mechanism
-    with mu = sqrt(2 rho). This guarantee is stronger than rho-zCDP, which it implies.
-    """
+    """Return the charge of one mechanism that reads private counts once and is mu-Gaussian with mu = sqrt(2 rho), which implies
+    rho-zCDP."""
     return replace(zero_concentrated(name, rho, f"Gaussian, {because}"), gaussian=True)
 
 
 def in_sequence(name: str, *parts: Charge, because: str = "sequential composition: the parts add up") -> Charge:
-    """Return the charge of several mechanisms that run one after the other, where each may depend on earlier results.
-    Epsilons and deltas add up; if any cost is a Renyi curve, all costs are added as curves.
+    """Return the charge of several mechanisms, each of which may depend on earlier results: epsilons and deltas add up.
 
-    Theory 1.1, sequential composition.
+    If any cost is a Renyi curve, all costs are added as curves. Theory 1.1, sequential composition.
     """
     if any(part.renyi is not None for part in parts):
         curve = sum((part.curve() for part in parts), RenyiCurve())
@@ -208,8 +197,7 @@ def in_sequence(name: str, *parts: Charge, because: str = "sequential compositio
 
 
 def together(name: str, *parts: Charge) -> Charge:
-    """Combine several pure charges into the charge of one pure mechanism. Its epsilon is their sum, and its Renyi curve is
-    computed from this sum.
+    """Combine several pure charges into the charge of one pure mechanism, whose epsilon is their sum.
 
     Theory 4.4, figures that share a noise.
 
@@ -226,12 +214,11 @@ def together(name: str, *parts: Charge) -> Charge:
 
 
 def in_parallel(name: str, *parts: Charge, because: str = "each record is in one random piece: the largest part") -> Charge:
-    """Compose mechanisms that run on different random pieces of the records, one part for each piece. The cost is the largest
-    epsilon and the largest delta of the parts.
+    """Compose mechanisms that run on different random pieces of the records, one part for each piece: the largest epsilon and
+    the largest delta.
 
     Theory 11.1, random partition: sizes and assignment must not depend on the values of the records. If any part is a Renyi
-    curve, all parts count as curves. Each coefficient of the resulting curve is the largest among the parts. So this curve is
-    an upper bound on the curve of every part.
+    curve, all parts count as curves, and each coefficient of the result is the largest among them.
 
     Raises
     ------
@@ -249,17 +236,14 @@ def in_parallel(name: str, *parts: Charge, because: str = "each record is in one
 
 
 def _losses(parts: Sequence[Charge]) -> tuple[list[Fraction], list[Fraction]]:
-    """Return two lists: the epsilons of the charges, and their deltas."""
     return [part.epsilon for part in parts], [part.delta for part in parts]
 
 
 def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
-    """Convert a charge to the epsilon that it has at this delta, rounded up. The charge is a Renyi curve, or a sum of Renyi
-    curves and pure parts.
+    """Convert a charge (a Renyi curve, or a sum of curves and pure parts) to its epsilon at this delta, rounded up.
 
-    The pure parts with the largest epsilons are added directly, and the other pure parts count as curves. The number of
-    parts that are added directly is chosen so that the total is smallest. If every curve is Gaussian, the conversion is
-    exact (theory 9.14, exact Gaussian curve).
+    The pure parts with the largest epsilons are added directly, the others as curves, so that the total is smallest. If every
+    curve is Gaussian, the conversion is exact (theory 9.14, exact Gaussian curve).
     """
     from synthrelease.privacy import curves as gaussian  # imported here, because readers of a release convert no curves
 
@@ -279,14 +263,12 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
 
 
 def summands(charge: Charge) -> tuple[Charge, ...]:
-    """Return the charges that a charge adds up, with sums inside of sums taken apart. If the charge is no sum, return only
-    this charge.
-    """
+    """Return the charges that a sum adds up, including those of sums inside it; for any other charge, only this charge."""
     return tuple(summand for part in charge.parts for summand in summands(part)) if charge.rule == SUM else (charge,)
 
 
 def check_above_0(delta: Fraction) -> None:
-    """Raise BudgetError unless delta is above 0 and below 1: a curve has an epsilon only at such a delta."""
+    """Raise BudgetError unless delta is above 0 and below 1, as a curve needs to have an epsilon."""
     if not 0 < delta < 1:
         raise BudgetError(
             "Refused: the plan contains zero-concentrated charges, which can be converted to an epsilon only with a delta "
@@ -295,7 +277,7 @@ def check_above_0(delta: Fraction) -> None:
 
 
 class Meter:
-    """Track which planned charges were spent. Each planned charge may be spent once, and no other charge may be spent."""
+    """Track which planned charges were spent. Each may be spent once, and no other charge may be spent."""
 
     def __init__(self, planned: Sequence[Charge]):
         self._left = {charge.name: charge for charge in planned}
@@ -310,7 +292,7 @@ class Meter:
         del self._left[charge.name]
 
     def take_all(self, charges: Charge | Sequence[Charge]) -> None:
-        """Mark as spent the charge, or all charges, that pay for one output. Raises the errors of `take`."""
+        """Mark all charges as spent that pay for one output. Raises the errors of `take`."""
         for charge in [charges] if isinstance(charges, Charge) else charges:
             self.take(charge)
 
@@ -332,16 +314,15 @@ Way = Literal["whole", "counted", "stated", "exact"]
 
 @dataclass(frozen=True, kw_only=True)
 class RowsRule:
-    """The rule that determines how many rows a release uses: all rows of the file, a noisy count, a stated number, or the
-    exact count of the rows that the public rules keep.
+    """The rule that determines how many rows m a release uses.
 
     Attributes
     ----------
-    way : "whole" means that no row can be excluded, and m = N. "counted" means that m is a noisy count of the kept rows minus
-        `margin`. "stated" means that m is a number in the specification. "exact" means that m = K is published exactly. The
-        guarantee then does not protect whether the rules keep a record.
-    epsilon : the epsilon of the noisy count, above 0, or None if `way` is not "counted".
-    stated : the number of rows that the specification gives, or None if it gives no number.
+    way : "whole": no row can be excluded, and m = N. "counted": m is a noisy count of the kept rows minus `margin`. "stated": m
+        is a number in the specification. "exact": m = K, the number of kept rows, is published exactly, and the guarantee does
+        not protect whether the rules keep a record.
+    epsilon : the epsilon of the noisy count, above 0; None unless `way` is "counted".
+    stated : the number of rows in the specification, or None.
     """
 
     way: Way = "whole"
@@ -350,15 +331,15 @@ class RowsRule:
 
     @property
     def charge(self) -> Charge | None:
-        """Return the charge for the noisy number of rows, or None if the rule uses no noisy count."""
+        """Return the charge for the noisy number of rows, or None without a noisy count."""
         if self.epsilon is None:
             return None
         return mechanism(NUMBER_OF_ROWS, self.epsilon, "discrete Laplace noise on the number of kept rows")
 
     @property
     def margin(self) -> int:
-        """Return the safety margin that is subtracted from the noisy number of rows, so that the result rarely exceeds the
-        true number. It is the smallest k >= 0 with Pr[noise > k] <= SHORTFALL.
+        """Return the margin that is subtracted from the noisy number of rows: the smallest k >= 0 with Pr[noise > k] <=
+        SHORTFALL.
 
         Pr[noise > k] = a^(k+1) / (1 + a) for discrete Laplace noise, a = e^-epsilon.
         """
@@ -370,9 +351,7 @@ class RowsRule:
 
 
 def check_stated(rule: RowsRule, n_file: int) -> None:
-    """Raise InputError if the specification states more rows than the file has. The number of rows of the file is public
-    here.
-    """
+    """Raise InputError if the specification states more rows than the file has, whose number of rows is public here."""
     if rule.stated is not None and rule.stated > n_file:
         raise InputError(f"The file has {so_many(n_file, 'row')}, but [input] rows requires at least {rule.stated:,}.")
 
@@ -382,15 +361,14 @@ NOT_COVERED = "whether a record is complete, in range and plausible is not prote
 
 
 def invariants(way: str, n_file: int, n: int, persons: int | None = None) -> tuple[str, ...]:
-    """Return sentences about what a release publishes exactly, such as the number of rows. The guarantee compares only
-    files that are equal in these facts (theory 10, statement of the guarantee).
+    """Return sentences about what a release publishes exactly. The guarantee compares only files that are equal in these facts
+    (theory 10, statement of the guarantee).
 
     Parameters
     ----------
     way : as in `RowsRule`.
-    n_file, n : the number of rows of the file, and the number of rows that the release uses.
-    persons : number of persons in the file, if a key identifies persons (the number of rows is then not public); None
-        otherwise.
+    n_file, n : number of rows of the file, and of rows that the release uses.
+    persons : number of persons in the file, if a key identifies persons (the number of rows is then not public), or None.
     """
     schema = "the schema: columns, bounds, bins and categories"
     if way == "exact":

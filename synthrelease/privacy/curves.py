@@ -1,14 +1,13 @@
 """Add Renyi and Gaussian privacy curves, and convert the sums to (epsilon, delta), with proved bounds on the rounding.
 
 A mechanism has the curve r if, for every order a > 1 and all neighbours, the Renyi divergence of order a between the two output
-distributions is at most r(a) (Mironov 2017). Curves add under adaptive composition, and post-processing is free. All curves in
-this module have the form
+distributions is at most r(a) (Mironov 2017). Curves add under adaptive composition, and post-processing is free. All curves
+here have the form
 
     r(a) = rho a + constant + log_mean / (a - 1).
 
-If only the coefficient rho is above 0, the curve is zero-concentrated differential privacy (Bun & Steinke 2016). The other two
-coefficients come from a selection (`selected`). Irrational numbers are computed with 50 digits and rounded up, so that no cost
-is understated.
+With rho alone, this is zero-concentrated differential privacy (Bun & Steinke 2016); the other two coefficients come from a
+selection (`selected`). Irrational numbers are computed with 50 digits and rounded up, so that no cost is understated.
 """
 
 from __future__ import annotations
@@ -34,9 +33,7 @@ _NORMAL_GUARD = 32
 
 
 def within(square: Fraction, bits: int) -> Between:
-    """Return integer bounds on 2^bits times the probability that a standard normal variable lies between -x and x, where
-    x^2 = `square` is at least 0.
-    """
+    """Return integer bounds on 2^bits Pr[-x < N < x] for a standard normal N, where x^2 = `square` is at least 0."""
     if not square:
         return Between(0, 0)
     wide = bits + _NORMAL_GUARD
@@ -49,7 +46,7 @@ def within(square: Fraction, bits: int) -> Between:
 
 
 def below(point: Fraction, bits: int) -> Between:
-    """Return integer bounds on 2^bits times the probability that a standard normal variable is below `point`."""
+    """Return integer bounds on 2^bits Pr[N < point] for a standard normal N."""
     whole, inside = 1 << bits, within(point**2, bits)
     outside = complement(inside, whole)
     half = Between(outside.low >> 1, (outside.high >> 1) + 1)
@@ -57,11 +54,10 @@ def below(point: Fraction, bits: int) -> Between:
 
 
 def _series(square: Fraction, bits: int) -> Between:
-    """Return integer bounds on 2^bits times the series 1 + x^2 / 3 + x^4 / (3 5) + ..., where x^2 = `square`. The normal
-    distribution function is computed from it.
+    """Return integer bounds on 2^bits times the series 1 + x^2 / 3 + x^4 / (3 5) + ..., where x^2 = `square`.
 
-    As soon as the odd number by which a term is divided is at least 2 x^2, each term is at most half of the previous term. So
-    all omitted terms add up to at most the last computed term.
+    Once the odd divisor is at least 2 x^2, each term is at most half of the previous one, so all omitted terms add up to at
+    most the last computed term.
     """
     above, under = square.as_integer_ratio()
     low = high = lower = upper = 1 << bits
@@ -75,15 +71,14 @@ def _series(square: Fraction, bits: int) -> Between:
 
 @lru_cache(maxsize=16)
 def _pi(bits: int) -> Between:
-    """Return integer bounds on 2^bits times pi, by Machin's formula: 16 arctan(1/5) - 4 arctan(1/239)."""
+    """Return integer bounds on 2^bits pi, by Machin's formula: 16 arctan(1/5) - 4 arctan(1/239)."""
     fifth, small = _arctan(5, bits), _arctan(239, bits)
     return Between(16 * fifth.low - 4 * small.high, 16 * fifth.high - 4 * small.low)
 
 
 def _arctan(inverse: int, bits: int) -> Between:
-    """Return integer bounds on 2^bits times arctan(1 / inverse). Each term of the alternating series has an error below 1,
-    and the omitted terms add up to less than 1.
-    """
+    """Return integer bounds on 2^bits arctan(1 / inverse). Each term of the alternating series has an error below 1, and the
+    omitted terms add up to less than 1."""
     power, total, odd = (1 << bits) // inverse, 0, 1
     while power:
         total += power // odd if odd % 4 == 1 else -(power // odd)
@@ -100,9 +95,8 @@ SLACK = Fraction(1, 10**30)
 
 @dataclass(frozen=True, kw_only=True)
 class RenyiCurve:
-    """A bound on the Renyi divergence of every order above 1 (a Renyi curve): rho * order + constant + log_mean / (order -
-    1). All coefficients are at least 0.
-    """
+    """A bound on the Renyi divergence of every order above 1: rho * order + constant + log_mean / (order - 1). All coefficients
+    are at least 0."""
 
     rho: Fraction = Fraction(0)
     constant: Fraction = Fraction(0)
@@ -113,9 +107,8 @@ class RenyiCurve:
             raise ValueError("the coefficients of a Renyi curve are at least 0")
 
     def __add__(self, other: RenyiCurve) -> RenyiCurve:
-        """Return the curve of two mechanisms composed adaptively: at every order, the divergences add up (Mironov 2017,
-        Proposition 1).
-        """
+        """Return the curve of two mechanisms composed adaptively: the divergences add up at every order (Mironov 2017,
+        Proposition 1)."""
         return RenyiCurve(
             rho=self.rho + other.rho, constant=self.constant + other.constant, log_mean=self.log_mean + other.log_mean
         )
@@ -125,9 +118,7 @@ class RenyiCurve:
         return self.rho * order + self.constant + self.log_mean / (order - 1)
 
     def text(self) -> str:
-        """Return the formula of the curve as a string, such as "0.5 a" for rho = 0.5. The letter a is the order;
-        coefficients are rounded up.
-        """
+        """Return the formula of the curve, such as "0.5 a" for rho = 0.5 and order a. Coefficients are rounded up."""
         terms = ((self.rho, " a"), (self.constant, ""), (self.log_mean, " / (a - 1)"))
         return " + ".join(f"{_millionths_up(factor)}{rest}" for factor, rest in terms if factor) or "0"
 
@@ -135,8 +126,8 @@ class RenyiCurve:
         """Return the epsilon for which the curve yields (epsilon, delta)-DP, rounded up.
 
         For every order a > 1: epsilon = r(a) + (ln(1/delta) - ln a) / (a - 1) + ln(1 - 1/a) (Canonne, Kamath & Steinke 2020,
-        Proposition 12, solved for epsilon; dp-accounting uses the same formula). A search in floating point finds a good order.
-        The bound is valid for any order, and it is computed with 50 digits.
+        Proposition 12, solved for epsilon; dp-accounting uses the same formula). A search in floating point finds a good order;
+        the bound is valid for any order.
 
         Raises
         ------
@@ -170,9 +161,7 @@ def curve_of_pure(epsilon: Fraction) -> RenyiCurve:
 
 
 def above(*curves: RenyiCurve) -> RenyiCurve:
-    """Return one Renyi curve that is nowhere below any of several curves. Each of its coefficients is the largest among
-    these curves.
-    """
+    """Return one Renyi curve that is nowhere below any of several: each coefficient is the largest among them."""
     return RenyiCurve(
         rho=max(curve.rho for curve in curves),
         constant=max(curve.constant for curve in curves),
@@ -181,21 +170,20 @@ def above(*curves: RenyiCurve) -> RenyiCurve:
 
 
 def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction) -> RenyiCurve:
-    """Return the Renyi curve of a selection that runs K independent rounds and publishes only the best. K is secret and has
-    a truncated negative binomial distribution.
+    """Return the Renyi curve of a selection that runs K independent rounds and publishes only the best. K is secret and has a
+    truncated negative binomial distribution.
 
-    Papernot & Steinke (ICLR 2022), Theorem 2, with eta = shape > -1 and gamma = stop_probability in (0, 1): for every order
-    a > 1 and every a2 >= 1
+    Papernot & Steinke (ICLR 2022), Theorem 2, with eta = shape > -1 and gamma = stop_probability in (0, 1): for every order a >
+    1 and every a2 >= 1
 
         r'(a) = r(a) + (1 + eta) ((1 - 1/a2) r(a2) + ln(1/gamma) / a2) + ln(E[K]) / (a - 1).
 
-    For r(a) = rho a the middle term is (1 + eta) (rho (a2 - 1) + ln(1/gamma) / a2). The bound is smallest at a2 =
-    sqrt(ln(1/gamma) / rho), or at a2 = 1 if this root is below 1.
+    For r(a) = rho a the middle term is (1 + eta) (rho (a2 - 1) + ln(1/gamma) / a2), smallest at a2 = sqrt(ln(1/gamma) / rho),
+    or at a2 = 1 if this root is below 1.
 
     Raises
     ------
-    ValueError : if a round is not zero-concentrated (a selection inside a selection), or if parameters are outside their
-        range.
+    ValueError : if a round is not zero-concentrated, or if parameters are outside their range.
     """
     if one_round.constant or one_round.log_mean:
         raise ValueError("a round of a selection must be zero-concentrated")
@@ -213,8 +201,7 @@ def mean_rounds(shape: Fraction, stop_probability: Fraction) -> Decimal:
     """Return the mean E[K] of the truncated negative binomial distribution (Papernot & Steinke 2022, Definition 1), with 50
     digits.
 
-    E[K] = eta (1 - gamma) / (gamma (1 - gamma^eta)). For eta = 0, the logarithmic distribution, E[K] = (1/gamma - 1) /
-    ln(1/gamma).
+    E[K] = eta (1 - gamma) / (gamma (1 - gamma^eta)); for eta = 0, the logarithmic distribution, (1/gamma - 1) / ln(1/gamma).
     """
     if not (shape > -1 and 0 < stop_probability < 1):
         raise ValueError("a truncated negative binomial law needs a shape above -1 and a stop probability in (0, 1)")
@@ -242,10 +229,10 @@ def exp_up(exponent: Fraction) -> Fraction:
 
 
 def least_wrong(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return a lower limit on the error rate of an attacker who guesses which of two neighbouring files was used. Both
-    files are equally likely beforehand.
+    """Return a lower limit on the error rate of an attacker who guesses which of two equally likely neighbouring files was
+    used: (1 - delta) / (1 + e^epsilon).
 
-    The error rate is (1 - delta) / (1 + e^epsilon): theory 1.4, two worlds.
+    Theory 1.4, two worlds.
     """
     return (1 - delta) / (1 + exp_up(epsilon))
 
@@ -257,9 +244,7 @@ def log_up(value: Fraction) -> Fraction:
 
 
 def _orders(objective: Callable[[Fraction], Fraction]) -> list[Fraction]:
-    """Return the orders a = 1 + 2^t of the Renyi divergence at which a bound is tried. A grid of t is refined several times
-    around the order with the smallest `objective`.
-    """
+    """Return orders a = 1 + 2^t at which a bound is tried: grids of t, refined around the smallest `objective`."""
     centre, width, tried = Fraction(8), Fraction(32), []
     for _ in range(6):
         grid = [1 + _power_of_two(centre + width * Fraction(step, 16)) for step in range(-16, 17)]
@@ -307,9 +292,8 @@ _FARTHEST, _NEARLY_NOTHING = 64, Fraction(1, 2**2900)  # Pr[N < -64] is below e^
 
 @lru_cache(maxsize=1024)
 def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return the smallest epsilon, as a multiple of 1e-9, for which a Gaussian mechanism with this rho is (epsilon,
-    delta)-DP (theory 9.14, exact Gaussian curve). For a rho above `LARGEST_RHO`, return the larger epsilon of its Renyi
-    curve.
+    """Return the smallest epsilon, as a multiple of 1e-9, for which a Gaussian mechanism with this rho is (epsilon, delta)-DP
+    (theory 9.14, exact Gaussian curve). A rho above `LARGEST_RHO` gets the larger epsilon of its Renyi curve.
 
     Raises
     ------
@@ -327,9 +311,7 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the largest rho for which a Gaussian mechanism is (epsilon, delta)-DP. The result is rounded down and at most
-    `LARGEST_RHO`.
-    """
+    """Return the largest rho for which a Gaussian mechanism is (epsilon, delta)-DP, rounded down and at most `LARGEST_RHO`."""
     if not (epsilon > 0 and 0 < delta < 1):
         raise ValueError("a rho is looked for within an epsilon above 0 and a delta above 0 and below 1")
 
@@ -341,8 +323,8 @@ def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def delta_up(mu: Fraction, epsilon: Fraction) -> Fraction:
-    """Return the delta of a mu-Gaussian mechanism at an epsilon, rounded up by a relative amount of about 1e-30. If the
-    delta is certainly below 2^-2900, return 2^-2900.
+    """Return the delta of a mu-Gaussian mechanism at an epsilon, rounded up by a relative amount of about 1e-30. A delta
+    certainly below 2^-2900 is returned as 2^-2900.
 
     The delta is Pr[N < mu / 2 - epsilon / mu] - e^epsilon Pr[N < -mu / 2 - epsilon / mu] for a standard normal N.
     """
@@ -366,8 +348,8 @@ def choice_epsilon(rho: Fraction) -> Fraction:
 
 
 def pure_epsilon_of(rho: Fraction) -> Fraction:
-    """Return the largest epsilon, rounded down, such that any pure epsilon-DP mechanism may be charged at rho like a
-    Gaussian mechanism.
+    """Return the largest epsilon, rounded down, such that any pure epsilon-DP mechanism may be charged at rho like a Gaussian
+    mechanism.
 
     The epsilon is ln(p / (1 - p)) with p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
     """
@@ -393,9 +375,7 @@ def root(value: Fraction, *, up: bool) -> Fraction:
 
 
 def _least(holds: Callable[[int], bool], guess: int) -> int:
-    """Return the smallest integer >= 0 at which a condition holds that, once true, stays true for all larger integers. The
-    search begins at a guess.
-    """
+    """Return the smallest integer >= 0 at which a monotone condition holds, searched from a guess."""
     low, high, width = -1, max(0, guess), 1
     if holds(high):
         while high - width > low and holds(high - width):
@@ -412,24 +392,20 @@ def _least(holds: Callable[[int], bool], guess: int) -> int:
 
 
 def _guess(mu: float, delta: Fraction) -> int:
-    """Return an approximate epsilon of a mu-Gaussian mechanism at this delta, in steps of 1 / STEPS, computed in floating
-    point.
-    """
+    """Return an approximate epsilon of a mu-Gaussian mechanism at this delta, in steps of 1 / STEPS."""
     target = _log(delta)
     highest = mu * mu / 2 + mu * (2 + math.sqrt(-2 * target))
     return math.ceil(_begins(lambda epsilon: _is_within(mu, epsilon, target), highest) * STEPS)
 
 
 def _is_within(mu: float, epsilon: float, target: float) -> bool:
-    """Return whether the logarithm of the delta of a mu-Gaussian mechanism at this epsilon is at most `target`, in floating
-    point.
-    """
+    """Return whether ln delta of a mu-Gaussian mechanism at this epsilon is at most `target`, in floating point."""
     first, second = _log_below(mu / 2 - epsilon / mu), epsilon + _log_below(-mu / 2 - epsilon / mu)
     return second >= first or first + math.log1p(-math.exp(second - first)) <= target
 
 
 def _begins(holds: Callable[[float], bool], high: float) -> float:
-    """Return, by bisection in floating point, the number between 0 and `high` from which a monotone condition holds."""
+    """Return the number between 0 and `high` from which a monotone condition holds, by bisection in floating point."""
     low = 0.0
     for _ in range(100):
         middle = (low + high) / 2
@@ -438,7 +414,7 @@ def _begins(holds: Callable[[float], bool], high: float) -> float:
 
 
 def _log_below(point: float) -> float:
-    """Return the logarithm of the probability that a standard normal variable is below `point`, in floating point."""
+    """Return ln Pr[N < point] for a standard normal N, in floating point."""
     if point > -30:
         return math.log(math.erfc(-point / math.sqrt(2)) / 2)
     square = point * point

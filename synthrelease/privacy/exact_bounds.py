@@ -1,8 +1,7 @@
 """Bound the cumulative probabilities of integer distributions (geometric, half Gaussian) by integers, with any number of bits.
 
-A distribution (`Law`) yields, for i = 1, 2, ..., two integers with low <= 2^bits Pr[X < i] <= high. These bounds are computed
-by sums and products of integers, rounded down for `low` and up for `high`. Exponentials come from Python's decimal arithmetic,
-which rounds correctly.
+A distribution (`Law`) yields, for i = 1, 2, ..., two integers with low <= 2^bits Pr[X < i] <= high: sums and products of
+integers, rounded outwards. Exponentials come from Python's decimal arithmetic, which rounds correctly.
 """
 
 from __future__ import annotations
@@ -25,22 +24,20 @@ class Between(NamedTuple):
 
 
 class Law(Protocol):
-    """The interface of a distribution of a non-negative integer X. It gives bounds on its cumulative probabilities."""
+    """A distribution of a non-negative integer X, which gives bounds on its cumulative probabilities."""
 
     def below(self, bits: int) -> Iterator[tuple[int, int]]:
-        """Yield integer bounds on 2^bits times the cumulative probabilities Pr[X < i] for i = 1, 2, ..., as long as these
-        are below 1.
+        """Yield integer bounds on 2^bits Pr[X < i] for i = 1, 2, ..., as long as these probabilities are below 1.
 
-        If X is unbounded, the method yields bounds for at least all i with Pr[X >= i] > 2^-bits. The last bounds also hold for
-        all further i.
+        For an unbounded X, yield bounds for at least all i with Pr[X >= i] > 2^-bits. The last bounds also hold for all further
+        i.
         """
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Geometric:
-    """A geometric distribution, possibly cut off: Pr[X = i] is proportional to exp(-rate i), for i = 0, 1, 2, ..., or only
-    for i below `end`.
+    """A geometric distribution, possibly cut off: Pr[X = i] is proportional to exp(-rate i), for i = 0, 1, 2, ..., below `end`.
 
     Attributes
     ----------
@@ -52,9 +49,7 @@ class Geometric:
     end: int | None = None
 
     def below(self, bits: int) -> Iterator[tuple[int, int]]:
-        """Yield integer bounds on 2^bits times the cumulative probabilities Pr[X < i] = (1 - r^i) / (1 - r^end), where r =
-        exp(-rate).
-        """
+        """Yield integer bounds on 2^bits Pr[X < i] = 2^bits (1 - r^i) / (1 - r^end), where r = exp(-rate)."""
         wide = bits + _LAW_GUARD
         unit, (low, high) = 1 << wide, exponential(self.rate, wide)
         least, most = complement(exponential(self.rate * self.end, wide), unit) if self.end else (unit, unit)
@@ -79,10 +74,10 @@ class HalfGaussian:
     rate: Fraction
 
     def below(self, bits: int) -> Iterator[Between]:
-        """Yield integer bounds on 2^bits times the cumulative probabilities Pr[X < i], from partial sums of the weights
-        exp(-rate i^2). Each weight follows from the two weights before it.
+        """Yield integer bounds on 2^bits Pr[X < i], from partial sums of the weights exp(-rate i^2).
 
-        The ratios decrease, so the omitted weights add up to at most the first omitted weight / (1 - the next ratio).
+        The ratios of weights decrease, so the omitted weights add up to at most the first omitted weight / (1 - the next
+        ratio).
         """
         wide = bits + _LAW_GUARD
         unit, fall = 1 << wide, exponential(2 * self.rate, wide)
@@ -100,10 +95,7 @@ class HalfGaussian:
 
 
 def exponential(exponent: Fraction, bits: int) -> Between:
-    """Return integer bounds on 2^bits times exp(-exponent), for an exponent above 0.
-
-    The quotient is rounded outwards. The exponential is rounded correctly and then moved one step outwards.
-    """
+    """Return integer bounds on 2^bits exp(-exponent), for an exponent above 0."""
     digits = bits * 30103 // 100_000 + 20
     down, up = Context(prec=digits, rounding=ROUND_FLOOR), Context(prec=digits, rounding=ROUND_CEILING)
     above, below = Decimal(exponent.numerator), Decimal(exponent.denominator)
@@ -122,7 +114,5 @@ def complement(bounds: Between, unit: int) -> Between:
 
 
 def quotient(part: Between, whole: Between, bits: int) -> Between:
-    """Return integer bounds on 2^bits times a probability, which is the quotient of two numbers with known bounds. The
-    upper bound is at most 2^bits.
-    """
+    """Return integer bounds on 2^bits times a probability, the quotient of two numbers with known bounds."""
     return Between((part.low << bits) // whole.high, min(-((-part.high << bits) // whole.low), 1 << bits))

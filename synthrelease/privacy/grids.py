@@ -1,8 +1,7 @@
-"""Compute public properties of the noise in a statistic: the grid on which the statistic is released, the standard deviation of
-the noise, and the tails of the noise.
+"""Compute public properties of the noise in a statistic: the grid on which it is released, its standard deviation, and its
+tails.
 
-This module draws no noise and receives no private value. `privacy.noise` draws noise on these grids, and readers of a release
-use the same functions.
+This module draws no noise and receives no private value.
 """
 
 from __future__ import annotations
@@ -23,9 +22,8 @@ class NoisyFigure:
 
 
 class NoiseGrid(NamedTuple):
-    """The public grid on which a statistic is released with noise: the distance between grid points, and how many of these
-    steps the statistic changes at most if one record is replaced (its sensitivity).
-    """
+    """The public grid on which a statistic is released: the distance between grid points, and the sensitivity of the statistic
+    in such steps."""
 
     step: float
     steps: int
@@ -38,12 +36,11 @@ with weights up to 2^20, and of grids (theory 9.2, figure on a grid).
 
 
 def grid_bits(rows: int) -> int:
-    """Return how fine the grid of a statistic is. A step is about sensitivity / 2^bits; the result is 12 bits up to 2^35
-    rows, and decreases to 7 at 2^40 rows.
+    """Return how fine the grid of a statistic is: a step is about sensitivity / 2^bits. The result is 12 up to 2^35 rows, and
+    decreases to 7 at 2^40 rows.
 
     A step is at most sensitivity / 2^bits, and more than half of this number. A statistic of n rows ranges over at most n
-    sensitivities, which are at most 2^48 steps, and rounding errors of doubles change the statistic by about n 2^-53
-    sensitivities.
+    sensitivities, which are at most 2^48 steps, and rounding errors of doubles change it by about n 2^-53 sensitivities.
 
     Raises
     ------
@@ -56,9 +53,7 @@ def grid_bits(rows: int) -> int:
 
 @lru_cache
 def noise_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
-    """Return the public grid on which a statistic is released, given its sensitivity (finite, > 0) and the number of rows of
-    its table.
-    """
+    """Return the public grid of a statistic with this sensitivity (finite, > 0), computed from a table of this many rows."""
     step = 2.0 ** (math.floor(math.log2(sensitivity)) - grid_bits(rows))
     if step < 2.0**-1000:
         raise ValueError("the sensitivity is too small for floating-point numbers")
@@ -69,10 +64,9 @@ def noise_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
 def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
     """Return the public grid for a statistic that shares one noise vector with other statistics.
 
-    All such statistics have the same sensitivity in steps: one record changes each statistic by at most `shared_steps` steps.
-    The step is the sensitivity / 2^bits, which is exact as a float, because only the exponent changes. The step need not be a
-    power of two, so values are divided by it as fractions. This step is never below the step of `noise_grid` (theory 4.4,
-    figures that share a noise).
+    One record changes each such statistic by at most `shared_steps` steps. A step is sensitivity / 2^bits, exact as a float but
+    not always a power of two, so values are divided by it as fractions. The step is never below that of `noise_grid` (theory
+    4.4, figures that share a noise).
     """
     step = math.ldexp(sensitivity, -grid_bits(rows))
     if step < 2.0**-1000:
@@ -81,22 +75,18 @@ def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
 
 
 def shared_steps(rows: int = 1) -> int:
-    """Return by how many grid steps one record changes a statistic at most, if the statistic shares one noise vector with
-    others. The number is the same for all of them.
-    """
+    """Return by how many grid steps one record changes at most each statistic that shares one noise vector with others."""
     return 2 ** grid_bits(rows) + 2
 
 
 def grid_point(value: float, step: float) -> int:
-    """Return the grid point, in steps, nearest to a released value. The computation is exact for every step."""
+    """Return the grid point, in steps, nearest to a released value; exact for every step."""
     return round(Fraction(value) / Fraction(step))
 
 
 @lru_cache
 def figure_sd(grid: NoiseGrid, epsilon: Fraction) -> float:
-    """Return the standard deviation of the noise in a statistic that `laplace_figure` releases on this grid, in the units
-    of the statistic.
-    """
+    """Return the standard deviation of the noise that `laplace_figure` adds on this grid, in the units of the statistic."""
     return grid.step * laplace_sd(Fraction(grid.steps) / epsilon)
 
 
@@ -107,7 +97,8 @@ def laplace_sd(scale: Fraction) -> float:
 
 
 def gaussian_scale(variance: Fraction) -> float:
-    """Return the standard deviation of Gaussian noise with this variance, rounded up, so that the noise is never too weak.
+    """Return the standard deviation of Gaussian noise with this variance, rounded up.
+
     With variance squared sensitivity / (2 rho), the guarantee is sqrt(2 rho)-Gaussian.
     """
     scale = math.sqrt(float(variance))
@@ -117,12 +108,10 @@ def gaussian_scale(variance: Fraction) -> float:
 
 
 def laplace_tail(*, sensitivity: float, epsilon: Fraction, probability: Fraction) -> float:
-    """Return a limit that the noise in a statistic released by `laplace_figure` exceeds with at most this probability.
-    Rounding to the grid is included.
+    """Return a limit that the error of a statistic released by `laplace_figure` exceeds with at most this probability.
 
-    The result is in the units of the statistic, on the grid of a table with one row. The quantile is exact for the discrete
-    distribution: Pr[noise >= k steps] = a^k / (1 + a) with a = exp(-1/scale). One step is added, because rounding the statistic
-    to the grid may move it by half a step.
+    The limit is in the units of the statistic, on the grid of a table with one row. The quantile is exact for the discrete
+    distribution: Pr[noise >= k steps] = a^k / (1 + a) with a = exp(-1/scale). One step is added for the rounding to the grid.
 
     Raises
     ------

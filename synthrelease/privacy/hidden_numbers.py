@@ -11,16 +11,16 @@ from synthrelease.privacy.samplers import TruncatedNegativeBinomial, inverted
 
 
 def coin(probability: Fraction) -> bool:
-    """Toss a biased coin: return True with exactly this probability."""
+    """Return True with exactly this probability."""
     return SYSTEM.pick(probability.denominator) < probability.numerator
 
 
 def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
-    """Draw a number exactly from a distribution that is given as a list of (number, probability) pairs.
+    """Draw a number exactly from a distribution with finitely many values.
 
     Parameters
     ----------
-    law : pairs (number, probability). The probabilities sum to 1.
+    law : pairs (number, probability).
 
     Raises
     ------
@@ -39,8 +39,8 @@ def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
 
 
 def truncated_negative_binomial(shape: Fraction, stop_probability: Fraction) -> int:
-    """Draw the secret number of rounds K >= 1 of a private selection, exactly, from a truncated negative binomial
-    distribution (Papernot & Steinke 2022, Definition 1).
+    """Draw the secret number of rounds K >= 1 of a private selection, exactly, from a truncated negative binomial distribution
+    (Papernot & Steinke 2022, Definition 1).
 
     Parameters
     ----------

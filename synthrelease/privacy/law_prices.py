@@ -1,8 +1,7 @@
 """Compute the privacy cost of a selection whose hidden number of rounds has finitely many possible values (theory 2b.7,
 certified price).
 
-For epsilon-DP rounds, let E = e^epsilon, and let q_k = Pr[K = k] for the hidden number of rounds K. The cost of the selection
-is the larger of
+For epsilon-DP rounds, let E = e^epsilon, and let q_k = Pr[K = k] for the hidden number of rounds K. The cost is the larger of
 
     epsilon + sup ln(g(A) / g(E A))    and    sup ln(f(1 - A) / f(1 - E A)),    0 < A <= 1 / (1 + E).
 
@@ -13,18 +12,17 @@ odds v = E A / (1 - E A), 0 < v <= E,
 
 *Every cell is bounded.* f and g are power series in x = 1 - A with coefficients of at least 0. For such a series the ratio f(x)
 / f(x / r) increases with x and with r (theory 2b.5, where both ratios are largest), and here r = (1 - A) / (1 - E A) = 1 + v (E
-- 1) / E. So for v from a to b the ratio is at most its value at x(a) and r(b). A cell is an interval of v. A cell is halved if
-its bound exceeds the largest value found so far by more than the tolerance. At the end, the supremum is at most the largest
-value found, plus the tolerance. Below the first point a, A is so small that E[K] / g(E A) and 1 / f(1 - E A) are below e^(2 a
-k), where k is the largest value of K.
+- 1) / E. So on a cell, an interval of v from a to b, the ratio is at most its value at x(a) and r(b). Cells are halved until no
+bound exceeds the largest value found by more than the tolerance, which is added to this value. Below the first point a, A is so
+small that E[K] / g(E A) and 1 / f(1 - E A) are below e^(2 a k), where k is the largest value of K.
 
 *Rounding.* Only +, -, *, / and square roots of doubles are used, element by element: each is correctly rounded (IEEE 754), so
-the result is the same on all machines. Powers and sums of powers have positive terms and are computed by doubling. Logarithms
-are computed by a series (`_ln`). Let u = 2^-53, k at most 10^4 and epsilon at most 300. Then 1 - A and (1 - A) / r have
-relative errors of at most 12u, and their k-th powers and the sums h_k have relative errors below 14ku < 2e-11. Their logarithm,
-whose binary exponent is at most 434, times k_0 has an error below 10^4 (2 * 434 + 40) u < 2e-9, and the rounding of numbers up
-to 3 * 10^6 adds 2e-9. The errors of both sides of a ratio together stay below `_ROUNDING`, which is added to the result.
-e^epsilon is rounded up to a double, which can only raise the price, because more pairs of rounds are then neighbours.
+the result is the same on all machines. Powers and sums of powers have positive terms and are computed by doubling; logarithms
+by a series (`_ln`). Let u = 2^-53, k at most 10^4 and epsilon at most 300. Then 1 - A and (1 - A) / r have relative errors of
+at most 12u, and their k-th powers and the sums h_k have relative errors below 14ku < 2e-11. Their logarithm, whose binary
+exponent is at most 434, times k_0 has an error below 10^4 (2 * 434 + 40) u < 2e-9, and the rounding of numbers up to 3 * 10^6
+adds 2e-9. The errors of both sides of a ratio together stay below `_ROUNDING`, which is added to the result. e^epsilon is
+rounded up to a double, which can only raise the price, because more pairs of rounds are then neighbours.
 """
 
 from __future__ import annotations
@@ -53,8 +51,8 @@ Atoms = tuple[tuple[int, Fraction], ...]
 
 @lru_cache(maxsize=64)
 def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
-    """Return an upper bound on the epsilon of a selection with a hidden number of rounds, whose distribution is `atoms`.
-    The bound exceeds the exact cost by less than 2e-7.
+    """Return an upper bound on the epsilon of a selection whose number of rounds has the distribution `atoms`. The bound
+    exceeds the exact cost by less than 2e-7.
 
     Parameters
     ----------
@@ -75,11 +73,8 @@ def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
 
 
 def _log_ratio(low: np.ndarray, high: np.ndarray, atoms: Atoms, ratio: float, epsilon: Fraction) -> np.ndarray:
-    """Return (n,) upper bounds on the privacy cost, one for each interval: it holds for all odds of acceptance that lie
-    between the entries of the (n,) arrays `low` and `high`.
-
-    If `low` equals `high`, the result is the larger log ratio itself.
-    """
+    """Return (n,) upper bounds on the privacy cost, each for all odds of acceptance from `low` to `high`, (n,) arrays. If `low`
+    equals `high`, the bound is exact."""
     near = (ratio + (ratio - 1) * low) / (ratio * (1 + low))
     far = near / (1 + high * ((ratio - 1) / ratio))
     nothing, accepted = (top - bottom for top, bottom in zip(_logarithms(near, atoms), _logarithms(far, atoms), strict=True))
@@ -87,9 +82,8 @@ def _log_ratio(low: np.ndarray, high: np.ndarray, atoms: Atoms, ratio: float, ep
 
 
 def _logarithms(rejection: np.ndarray, atoms: Atoms) -> tuple[np.ndarray, np.ndarray]:
-    """For each of the (n,) probabilities x that a round is rejected, return the logarithms of f and g, two power series in
-    x; the privacy cost is computed from their ratios. The smallest power of x is factored out, because x may be tiny.
-    """
+    """Return the logarithms of f and g for (n,) probabilities x that a round is rejected. The smallest power of x is factored
+    out, because x may be tiny."""
     at, power = atoms[0][0], np.ones_like(rejection)
     whole, total = _power_and_sum(rejection, at)  # x^k_0 and h_k_0
     nothing, accepted = np.zeros_like(rejection), np.zeros_like(rejection)
@@ -102,9 +96,8 @@ def _logarithms(rejection: np.ndarray, atoms: Atoms) -> tuple[np.ndarray, np.nda
 
 
 def _power_and_sum(base: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return base^k and the geometric sum h_k = 1 + base + ... + base^(k - 1), where k = `exponent`. They are computed by
-    doubling k: h_2k = h_k (1 + base^k), h_k+1 = 1 + base h_k.
-    """
+    """Return base^k and h_k = 1 + base + ... + base^(k - 1), k = `exponent`, by doubling: h_2k = h_k (1 + base^k), h_k+1 = 1 +
+    base h_k."""
     power, total = np.ones_like(base), np.zeros_like(base)
     for bit in f"{exponent:b}":
         power, total = power * power, total * (1 + power)
@@ -116,8 +109,8 @@ def _power_and_sum(base: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndar
 def _ln(values: np.ndarray) -> np.ndarray:
     """Return natural logarithms of positive doubles, with an error of at most (2 |binary exponent| + 20) 2^-53.
 
-    For 2^e m with m in [1/sqrt(2), sqrt(2)) the logarithm is e ln 2 + 2 (z + z^3 / 3 + ...), z = (m - 1) / (m + 1), |z| <
-    0.172. The omitted terms are below 0.172^25.
+    For 2^e m with m in [1/sqrt(2), sqrt(2)): e ln 2 + 2 (z + z^3 / 3 + ...), z = (m - 1) / (m + 1), |z| < 0.172. The omitted
+    terms are below 0.172^25.
     """
     mantissa, exponent = np.frexp(values)
     low = mantissa < _ROOT_HALF

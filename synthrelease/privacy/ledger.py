@@ -1,44 +1,41 @@
 """Keep the privacy budget of a dataset across runs, in a ledger on disk. A run is charged before it reads private data, and no
 charge is refunded.
 
-Inside one write transaction, `reserve` adds up all charges, compares the exact sum with the limit, and appends the new charge.
-It returns only after the charge is on the disk. A run that fails, crashes or is stopped stays charged.
+`reserve` adds up all charges, compares the exact sum with the limit, appends the new charge in one write transaction, and
+returns only when the charge is on the disk.
 
 A ledger contains only facts that are known before the private file is opened: the purpose (a title), the time, and the planned
-charge. A ledger records no outcome, end or duration of a run, so it reveals nothing about the data. If a ledger recorded
-"released" or "nothing", a missing outcome would reveal a failed run, which the selection theorem does not cover.
+charge. It records no outcome, end or duration of a run: a missing outcome would reveal a failed run, which the selection
+theorem does not cover.
 
-The ledger detects and refuses the following:
+The ledger refuses:
 
 - a row that was edited, removed, inserted or moved, because each hash covers the row and the hash before it;
 - a truncated or damaged file, a file that is no ledger, and a second name for the file;
 - a ledger that is older than its head file or has different rows, and a missing head file;
 - the ledger of another dataset or of a newer version.
 
-If a release publishes its number of rows exactly, the ledger also stores the digest of its domain (the columns, bounds,
-categories and rules that determine which rows count). The ledger then accepts further such releases only on this domain.
-Otherwise the difference of two exact numbers of rows could be an exact count of people, which no charge covers.
+For releases that publish their number of rows exactly, the ledger stores the digest of the domain (the columns, bounds,
+categories and rules that determine which rows count), and accepts only this domain. Otherwise the difference of two exact
+numbers of rows could be an exact count of people, which no charge covers.
 
-A register may be split permanently into pieces (`Ledger.split`). A release that reads one piece is charged to this piece. The
-spent budget of the register is the spent budget of its most expensive piece (theory 11.12, pieces for ever). The ledger stores
-digests of the secret key and of the set of record numbers; `enclave.record_numbers` compares them.
+A register may be split permanently into pieces (`Ledger.split`). A release that reads one piece is charged to this piece, and
+the register has spent as much as its most expensive piece (theory 11.12, pieces for ever).
 
-For a register that is released every year, the ledger may record a multi-year plan before the first release
-(`Ledger.plan_years`). Then every release belongs to a year of the plan. The limit then applies to the privacy loss of a person
-over these years (theory 11.13, a promise over years).
+A multi-year plan, recorded before the first release (`Ledger.plan_years`), assigns every release to a year. The limit then
+applies to the privacy loss of a person over these years (theory 11.13, a promise over years).
 
-The ledger cannot detect the following from its files alone:
+The ledger cannot detect from its files alone:
 
 - a ledger and its head file that were both replaced by older copies;
-- a ledger that was copied with its head file, if both copies are used: neither copy has the charges of the other;
+- a copy of both files, if the original and the copy are used;
 - a new ledger after both files were deleted, or a second ledger of the same dataset under another name or in another place;
-- both files rewritten by somebody who computes the hashes again, because the hashes contain no secret;
+- both files rewritten with new hashes, which contain no secret;
 - a disk that reports data as written and loses them at a power cut;
 - a file system whose locks do not work, as on many network drives.
 
-To detect all cases except the last two, write the head of the last charge into a logbook that is kept elsewhere. Pass this head
-as `expect_head`: a ledger without this charge is refused. The ledger protects against mistakes, but not against the steward who
-keeps it.
+To detect all cases except the last two, write the head of the last charge into a logbook that is kept elsewhere, and pass this
+head as `expect_head`. The ledger protects against mistakes, but not against the steward who keeps it.
 """
 
 from __future__ import annotations
@@ -88,9 +85,8 @@ UNSPENT = "No private data were read and nothing was charged."
 
 
 def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
-    """Raise BudgetError if a multi-year plan cannot be recorded: the ledger already has a plan or another entry, the plan
-    gives a person no guarantee, or the plan costs more than a limit of the ledger.
-    """
+    """Raise BudgetError if a multi-year plan cannot be recorded: the ledger is not empty, or the plan gives no guarantee or
+    exceeds a limit."""
     if statement.horizon is not None:
         raise BudgetError(f"Refused: {path} already contains a multi-year plan, which cannot be changed.")
     if statement.entries:
@@ -114,12 +110,8 @@ def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
 
 
 def check_year(path: Path, statement: Statement, release: YearOfSeries | None, epsilon: Fraction, delta: Fraction) -> None:
-    """Raise BudgetError if a release does not fit the multi-year plan in the ledger.
-
-    A release does not fit if it states a different plan or a year outside the plan, or if it costs more than planned. It also
-    does not fit if the plan does not allow a second release of its year, or if it names an earlier release that is not in the
-    ledger.
-    """
+    """Raise BudgetError if a release does not fit the multi-year plan in the ledger: its plan, its year, its cost, a second
+    release of a year, or an earlier release that the ledger lacks."""
     plan = statement.horizon
     if plan is None and release is None:
         return
@@ -173,18 +165,18 @@ def check_year(path: Path, statement: Statement, release: YearOfSeries | None, e
 
 @dataclass(frozen=True, kw_only=True)
 class ChargedRun:
-    """The facts that a ledger records about a run in addition to its charge.
+    """The facts that a ledger records about a run besides its charge.
 
     Attributes
     ----------
-    domain : for a release that publishes its number of rows exactly, the SHA-256 digest (64 hexadecimal digits) of its domain;
-        None if the number of rows is protected, because the domain then does not matter.
-    piece, split : the piece of the register that the release reads, and the split of the register, or None for a release of
-        all rows, which is charged to every piece.
-    year : the year of the release in a multi-year plan, or None for a release without such a plan.
-    cap : for a scout, or for a release after a scout, the cap on scout and release together; None otherwise.
-    scouts : true for a scout, false for a release.
-    key : for a scout, or for a release after a scout, the column that identifies the person, or None if each row is a record.
+    domain : the SHA-256 digest (64 hexadecimal digits) of the domain of a release that publishes its number of rows exactly;
+        otherwise None.
+    piece, split : the piece of the register that the release reads, and the split, or None for a release of all rows, charged
+        to every piece.
+    year : the year of the release in a multi-year plan, or None.
+    cap : for a scout, or a release after a scout, the cap on both together; otherwise None.
+    scouts : whether the run is a scout.
+    key : for a scout, or a release after a scout, the column that identifies the person, or None if each row is a record.
     """
 
     domain: str | None = None
@@ -201,13 +193,12 @@ ALL_ROWS = ChargedRun()
 
 @dataclass(frozen=True, kw_only=True)
 class Ledger:
-    """The ledger in the file `path`, which records every privacy charge against a dataset. Every operation opens the file,
-    verifies it completely, and closes it again.
+    """The ledger in the file `path`. Every operation opens the file, verifies it completely, and closes it again.
 
     Attributes
     ----------
-    dataset : the expected name of the dataset; None accepts any dataset.
-    expect_head : the first 16 or more digits of a hash from the steward's logbook, which the ledger must contain.
+    dataset : the expected name of the dataset; None for any.
+    expect_head : at least 16 first digits of a hash from the steward's logbook, which the ledger must contain.
     """
 
     path: Path
@@ -215,12 +206,11 @@ class Ledger:
     expect_head: str | None = None
 
     def statement(self) -> Statement:
-        """Verify all entries and return them. Nothing is charged, but SQLite may repair the file after a crash.
+        """Verify all entries and return them. SQLite may repair the file after a crash.
 
         Raises
         ------
-        LedgerError : if the file is not a complete and unchanged ledger, or not the expected one (`dataset`,
-            `expect_head`).
+        LedgerError : if the ledger is incomplete, changed, or not the expected one.
         """
         with connected(self.path, writable=False) as database:
             head = read_head(self.path)  # this comes before the entries are read, because other processes may add entries
@@ -228,28 +218,24 @@ class Ledger:
             return self._accepted(read_entries(self.path, database), head)
 
     def reserve(self, charge: Charge, purpose: str, run: ChargedRun = ALL_ROWS) -> Statement:
-        """Charge the ledger. When this method returns, the charge is on the disk. There is no refund.
-
-        Returns
-        -------
-        Statement : the content of the ledger, with the charge as its last entry.
+        """Charge the ledger, and return its new content when the charge is on the disk. There is no refund.
 
         Raises
         ------
         BudgetError : if the sum would exceed a limit; if the charge is a Renyi curve; if the release does not fit a plan over
-            years, a split or a scout; or if an earlier release published its exact number of rows on another domain. In these
-            cases nothing was charged.
-        LedgerError : if the ledger is unreliable, or if the charge could not be confirmed on the disk. In the second case
-            the charge counts as spent.
+            years, a split or a scout; or if an earlier release published its exact number of rows on another domain. Nothing
+            was charged.
+        LedgerError : if the ledger is unreliable (nothing was charged), or if the charge could not be confirmed on the disk (it
+            counts as spent).
         """
         return self._written(lambda statement: self._charged(statement, charge, purpose, run))
 
     def check(self, charge: Charge, purpose: str, run: ChargedRun = ALL_ROWS) -> None:
-        """Check that `reserve` would accept this charge now. Raises the same errors, but charges nothing."""
+        """Raise the errors that `reserve` would raise now. Nothing is charged."""
         self._charged(self.statement(), charge, purpose, run)
 
     def _charged(self, statement: Statement, charge: Charge, purpose: str, run: ChargedRun) -> Statement:
-        """Return the content of the ledger with this charge. Raises the errors of `reserve`, and writes nothing."""
+        """Return the content of the ledger with this charge, without writing it. Raises the errors of `reserve`."""
         if charge.renyi is not None:
             raise BudgetError(f"The charge {charge.name!r} is a Renyi curve. A ledger needs its epsilon and delta.")
         epsilon, delta = amount("epsilon", charge.epsilon), amount("delta", charge.delta)
@@ -284,7 +270,7 @@ class Ledger:
         return charged
 
     def split(self, split: Split) -> Statement:
-        """Record permanently how the register is split into pieces. Recording the split costs no budget.
+        """Record permanently how the register is split into pieces, at no cost.
 
         Raises
         ------
@@ -300,12 +286,12 @@ class Ledger:
         return self._written(noted)
 
     def plan_years(self, horizon: Horizon) -> Statement:
-        """Record a multi-year plan before the first release. The plan cannot be changed later. Recording it costs no budget.
+        """Record a multi-year plan permanently, before the first release, at no cost.
 
         Raises
         ------
-        BudgetError : if the ledger already has a plan or another entry, or if the plan gives a person no guarantee or exceeds a
-            limit. Nothing was written.
+        BudgetError : if the ledger has an entry, or if the plan gives a person no guarantee or exceeds a limit. Nothing was
+            written.
         LedgerError : if the ledger is unreliable, or the entry could not be confirmed on the disk.
         """
 
@@ -317,9 +303,8 @@ class Ledger:
         return self._written(noted)
 
     def _written(self, with_entry: Callable[[Statement], Statement]) -> Statement:
-        """Add an entry to the ledger in one transaction. `with_entry` receives the old content of the ledger and returns
-        the new content, which is returned once it is on the disk.
-        """
+        """Add the last entry of the result of `with_entry` to the ledger in one transaction, and return this result once it is
+        on the disk."""
         with connected(self.path, writable=True) as database:
             database.execute("BEGIN IMMEDIATE")
             statement = with_entry(self._accepted(read_entries(self.path, database), read_head(self.path)))
@@ -330,9 +315,7 @@ class Ledger:
         return statement
 
     def _confirm(self, database: sqlite3.Connection, number: int) -> None:
-        """Make a recorded charge durable: move it from SQLite's write-ahead file into the ledger file, then update the head
-        file.
-        """
+        """Make a recorded charge durable: move it into the ledger file, then update the head file."""
         reason = "another process kept the ledger busy"
         try:
             if settle(database):
@@ -346,9 +329,8 @@ class Ledger:
         raise refusal(self.path, f"The charge could not be confirmed on the disk ({reason})", advice)
 
     def _accepted(self, statement: Statement, head: Head) -> Statement:
-        """Return the content of the ledger if it is trustworthy: it is about the expected dataset, and contains the charges
-        that the head file and the steward's logbook name. Otherwise raise LedgerError.
-        """
+        """Return the content of the ledger if it is of the expected dataset and contains the head and `expect_head`; otherwise
+        raise LedgerError."""
         if self.dataset is not None and statement.dataset != self.dataset:
             problem = f"This is the ledger of {statement.dataset!r}, not of {self.dataset!r}"
             raise refusal(self.path, problem, "Name the ledger of your dataset")
@@ -363,9 +345,7 @@ class Ledger:
         return statement
 
     def _check_piece(self, statement: Statement, run: ChargedRun) -> None:
-        """Raise BudgetError if a release reads one piece of a split register, but the ledger records no split, or another
-        split, or if the split has no piece with this number.
-        """
+        """Raise BudgetError if a release reads a piece that the ledger's split does not have."""
         if run.piece is None and run.split is None:
             return
         if statement.split is None or statement.split != run.split or not 1 <= (run.piece or 0) <= run.split.pieces:
@@ -376,9 +356,7 @@ class Ledger:
             )
 
     def _check_domain(self, statement: Statement, domain: str | None) -> None:
-        """Raise BudgetError if an earlier release published its exact number of rows for another domain, that is, with
-        other columns, bounds or rules. The difference of the two numbers would be an exact count of people.
-        """
+        """Raise BudgetError if an earlier release published its exact number of rows for another domain."""
         if domain is None:
             return
         if statement.domain not in (None, domain):
@@ -409,8 +387,8 @@ class Ledger:
 
 
 def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
-    """Find the ledger entry of the scout (a run that measures noisy tables for planning) that a release follows, and return
-    its number. The notes in this entry must equal `promised`, and no release may have followed this scout already.
+    """Return the number of the ledger entry whose notes are `promised`: the scout that a release follows, as the first to do
+    so.
 
     Raises BudgetError if there is no such entry, because costs add up only for the same neighbours (theory 1.5, domain).
     """
@@ -426,7 +404,7 @@ def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
 
 
 def check_unsplit(path: Path, statement: Statement) -> None:
-    """Raise BudgetError if a register cannot be split, because it is already split or has a multi-year plan."""
+    """Raise BudgetError if a register is already split or has a multi-year plan, so that it cannot be split."""
     if statement.horizon is not None:
         raise BudgetError(
             f"Refused: {path} contains a multi-year plan. Such a plan does not allow a register that is split into pieces."
@@ -446,14 +424,12 @@ def _now() -> str:
 def open_ledger(
     path: str | Path, dataset: str, limit: str | int | Fraction, *, delta_limit: str | int | Fraction = 0
 ) -> Ledger:
-    """Create a new ledger without charges, for a dataset that the steward names. The function overwrites no file.
+    """Create a new ledger without charges. No file is overwritten.
 
     Parameters
     ----------
-    dataset : the steward's name for the private data. The name is not a hash of the data, because a hash would reveal something
-        about the data.
-    limit, delta_limit : the largest epsilon and delta that all releases together may cost. These limits cannot be changed
-        later.
+    dataset : the steward's name for the private data; not a hash, which would reveal something about the data.
+    limit, delta_limit : the largest epsilon and delta that all releases together may cost. They cannot be changed later.
 
     Raises
     ------
@@ -483,16 +459,14 @@ def open_ledger(
 
 
 def load_ledger(path: str | Path, *, dataset: str | None = None, expect_head: str | None = None) -> Ledger:
-    """Verify the ledger at `path`, and return it. Raises LedgerError if the ledger is unreliable, or if it is not the expected
-    ledger.
-    """
+    """Verify the ledger at `path`, and return it. Raises LedgerError if it is unreliable or not the expected one."""
     ledger = Ledger(path=_resolved(path), dataset=dataset, expect_head=expect_head)
     ledger.statement()
     return ledger
 
 
 def renew_head(path: str | Path, expect_head: str) -> Statement:
-    """Recreate a lost or damaged head file, for a ledger that contains the last head in the steward's logbook.
+    """Recreate a lost or damaged head file of a ledger that contains the last head in the steward's logbook.
 
     Raises
     ------
@@ -530,9 +504,8 @@ def purpose_of(title: str) -> str:
 def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | None) -> Path:
     """Return the path `<out>.ledger`, for a release that names no ledger. Create this ledger if it does not exist.
 
-    The name of the dataset in this ledger is the title of the release. The ledger's limit on epsilon is the limit in the
-    specification. Without such a limit, it is the cost of the plan. A second run into a folder of the same name is charged to
-    the same ledger. Runs into other folders are not.
+    Its dataset is the title of the release, and its limit on epsilon is `limit`, or by default the cost of the plan. Only runs
+    into a folder of the same name are charged to the same ledger.
     """
     path = place_beside(out)
     if not os.path.exists(path):
@@ -542,13 +515,11 @@ def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | Non
 
 
 def place_beside(out: str | Path) -> Path:
-    """Return the path of the ledger for releases into the folder `out`, if none is named: `<out>.ledger`."""
+    """Return the path of the ledger for releases into the folder `out` that name none: `<out>.ledger`."""
     out = Path(out).absolute()
     return out.with_name(out.name + ".ledger")
 
 
 def _resolved(path: str | Path) -> Path:
-    """Follow links, and return the file to which they lead. The function also works for links that form a circle, for which
-    `Path.resolve` fails.
-    """
+    """Follow links, even links in a circle, for which `Path.resolve` fails."""
     return Path(os.path.realpath(path))

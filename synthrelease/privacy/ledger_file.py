@@ -1,8 +1,8 @@
 """Read and write the files of a privacy ledger: an SQLite file of entries with a chain of hashes, and a head file.
 
-A ledger is one SQLite file in write-ahead mode. The file `<ledger>.head` beside it records the number of charges when the last
-charge was confirmed, and the hash of that charge. A ledger with fewer or different charges is not the newest copy. While SQLite
-works, it keeps `-wal` and `-shm` files in the same folder. If these files remain after a crash, they belong to the ledger.
+The ledger is in write-ahead mode. The file `<ledger>.head` beside it records the number of charges when the last charge was
+confirmed, and the hash of that charge; a ledger with fewer or different charges is not the newest copy. `-wal` and `-shm` files
+that remain after a crash belong to the ledger.
 """
 
 from __future__ import annotations
@@ -38,14 +38,11 @@ _RATIONAL = re.compile(r"(0|[1-9][0-9]{0,99})/([1-9][0-9]{0,99})")
 
 
 def to_text(value: Fraction) -> str:
-    """Return a rational as "numerator/denominator" in lowest terms."""
     return f"{value.numerator}/{value.denominator}"
 
 
 def from_text(text: object) -> Fraction:
-    """Parse a string "numerator/denominator" as a rational. Raises ValueError for any other string, and for a fraction that is
-    not in lowest terms.
-    """
+    """Parse "numerator/denominator" in lowest terms. Raises ValueError for any other text."""
     match = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise ValueError("The text is not of the form numerator/denominator")
@@ -68,19 +65,18 @@ _HORIZON = re.compile(r"years (-?[0-9]{1,4}) ([0-9,/]+) ([0-9/]+) ([1-9][0-9]{0,
 
 @dataclass(frozen=True, kw_only=True)
 class Notes:
-    """Public facts about a run that a ledger entry records besides the charge, such as the year of a release in a
-    multi-year plan.
+    """Public facts about a run that a ledger entry records besides the charge.
 
     Attributes
     ----------
-    piece : the piece of the register that the release reads, or None if the release reads all rows.
-    split : the split, if the entry records a split of the register. Such an entry costs nothing.
-    year, again : the year of the release, and whether an earlier release of this year published nothing, so that this release
-        is the second. The year is None if there is no multi-year plan.
-    horizon : the multi-year plan, if the entry records one. Such an entry costs nothing.
+    piece : the piece of the register that the release reads, or None for all rows.
+    split : the split, if the entry records one, at no cost.
+    year, again : the year of the release, or None without a multi-year plan, and whether the release is the second of this
+        year.
+    horizon : the multi-year plan, if the entry records one, at no cost.
     cap : for a scout, the cap on the scout and a release after it.
-    persons : for a scout, the SHA-256 digest of the name of the column that identifies the person. The digest is "" if each row
-        is a record.
+    persons : for a scout, the SHA-256 digest of the name of the column that identifies the person, or "" if each row is a
+        record.
     scouted : for a release after a scout, the number of the scout's entry. The two entries add up to the cap.
     """
 
@@ -95,9 +91,8 @@ class Notes:
 
     @property
     def once(self) -> bool:
-        """Return whether the entry records a split or a multi-year plan. A ledger can have at most one split and one plan, and
-        later entries depend on them.
-        """
+        """Return whether the entry records a split or a multi-year plan. A ledger has at most one of each, on which later
+        entries depend."""
         return self.split is not None or self.horizon is not None
 
     @property
@@ -124,7 +119,7 @@ NONE = Notes()
 
 
 def _only(values: Iterable[Value | None]) -> Value | None:
-    """Return the first value that is not None, or None if all values are None."""
+    """Return the first value that is not None, or None."""
     return next((value for value in values if value is not None), None)
 
 
@@ -138,8 +133,7 @@ def notes_of(text: object, earlier: Sequence[Notes]) -> Notes:
 
     Raises
     ------
-    ValueError : if the text is not valid, if it records a second split or plan, or if it names a piece or a year that the split
-        or the plan does not contain.
+    ValueError : if the text is not valid or contradicts the earlier split or plan.
     """
     split, horizon = _only(notes.split for notes in earlier), _only(notes.horizon for notes in earlier)
     result = _read(text) if isinstance(text, str) else None
@@ -209,11 +203,10 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One entry of a ledger. It states the start of the run (UTC), the purpose and the cost. `hash` covers this entry and all
-    earlier entries.
+    """One entry of a ledger: the start of the run (UTC), the purpose and the cost.
 
-    `previous` is the hash of the preceding entry. `domain` is the digest of the public domain of a release that publishes its
-    number of rows exactly, otherwise None.
+    `hash` covers this entry and `previous`, the hash before it. `domain` is the digest of the domain of a release that
+    publishes its number of rows exactly, otherwise None.
     """
 
     previous: str
@@ -236,7 +229,6 @@ class Entry:
 
     @property
     def head(self) -> Head:
-        """Return the number and the hash of this entry, which identify a ledger that ends with it."""
         return Head(number=self.number, hash=self.hash)
 
     def row(self) -> Row:
@@ -246,9 +238,8 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """The verified content of a ledger: the dataset, its limits on epsilon and delta, and the entries in order. `format` is
-    the format number, which the first hash covers.
-    """
+    """The verified content of a ledger: the dataset, its limits on epsilon and delta, and the entries in order. The first hash
+    covers the number `format`."""
 
     dataset: str
     epsilon_limit: Fraction
@@ -258,22 +249,16 @@ class Statement:
 
     @property
     def epsilons(self) -> Spent:
-        """Return the epsilon charged so far, to all rows and to each piece of the register."""
         return Spent.of((entry.notes.piece, entry.epsilon) for entry in self.entries)
 
     @property
     def deltas(self) -> Spent:
-        """Return the delta charged so far, to all rows and to each piece of the register."""
         return Spent.of((entry.notes.piece, entry.delta) for entry in self.entries)
 
     @property
     def epsilon(self) -> Fraction:
-        """Return the epsilon charged so far: the charges of all rows plus the charges of the most expensive piece. Without
-        pieces, this is the sum of all charges.
-
-        With a multi-year plan, this epsilon is the loss of a person who has as many records in the most expensive years as the
-        plan allows.
-        """
+        """Return the epsilon charged so far: to all rows, plus to the most expensive piece. With a multi-year plan, it is the
+        largest epsilon of a person."""
         return self.epsilons.most if self.horizon is None else self.of_a_person.epsilon
 
     @property
@@ -283,9 +268,7 @@ class Statement:
 
     @property
     def of_a_person(self) -> Loss:
-        """Return the largest privacy loss that a person can have so far under a multi-year plan. If there is no guarantee, the
-        delta of this loss is 1.
-        """
+        """Return the largest privacy loss of a person so far under a multi-year plan, with delta 1 if there is no guarantee."""
         plan = self.horizon
         if plan is None:
             return Loss(self.epsilon, self.delta)
@@ -299,19 +282,15 @@ class Statement:
 
     @property
     def horizon(self) -> Horizon | None:
-        """Return the multi-year plan, or None if the ledger has no such plan."""
         return _only(entry.notes.horizon for entry in self.entries)
 
     @property
     def split(self) -> Split | None:
-        """Return how the register is split into pieces, or None if it is not split."""
         return _only(entry.notes.split for entry in self.entries)
 
     @property
     def domain(self) -> str | None:
-        """Return the digest of the domain (columns, bounds and rules) for which releases published their number of rows
-        exactly. Return None if no release did so.
-        """
+        """Return the digest of the domain for which releases published their number of rows exactly, or None if none did."""
         return _only(entry.domain for entry in self.entries)
 
     @property
@@ -320,27 +299,21 @@ class Statement:
         return Head(number=len(self.entries), hash=self._hash(len(self.entries)))
 
     def holds(self, head: Head) -> bool:
-        """Return whether the ledger has an entry with this number and this hash."""
         return head.number <= len(self.entries) and self._hash(head.number) == head.hash
 
     def knows(self, beginning: str) -> bool:
-        """Return whether one of the ledger's hashes starts with these digits (at least 16 hexadecimal digits), as copied
-        from the steward's logbook.
-        """
+        """Return whether one of the ledger's hashes starts with these (at least 16) hexadecimal digits."""
         hashes = (self._hash(number) for number in range(len(self.entries) + 1))
         return _BEGINNING.fullmatch(beginning) is not None and any(digest.startswith(beginning) for digest in hashes)
 
     def with_charge(self, **facts: Any) -> Statement:
-        """Return the content of the ledger with one more entry at its end. `facts` are the fields of the entry; its number
-        and the hash before it are added.
-        """
+        """Return the content of the ledger with one more entry, of which `facts` are the fields other than number and previous
+        hash."""
         entry = Entry(previous=self.head.hash, number=len(self.entries) + 1, **facts)
         return replace(self, entries=(*self.entries, entry))
 
     def logbook_line(self) -> str:
-        """Return the line that the steward copies into a logbook after each run: how much is spent, and the beginning of
-        the last hash.
-        """
+        """Return the line that the steward copies into a logbook after each run."""
         return (
             f"{self.dataset}: {so_many(len(self.entries), 'charge')}, "
             f"epsilon {shown(self.epsilon)} of {shown(self.epsilon_limit)}, "
@@ -355,9 +328,7 @@ class Statement:
 
 
 def domain_of(text: object) -> str | None:
-    """Return the domain digest that an entry stores, or None if the string is empty. A string that is neither empty nor an
-    SHA-256 digest raises ValueError.
-    """
+    """Return the domain digest of an entry, or None for "". Raises ValueError for any other text that is no SHA-256 digest."""
     if text == "":
         return None
     if not (isinstance(text, str) and _DOMAIN.fullmatch(text)):
@@ -371,8 +342,7 @@ def _digest(fields: list[str | int]) -> str:
 
 def amount(name: str, number: str | int | float | Fraction) -> Fraction:
     """Return an exact epsilon, delta or limit. Raises BudgetError unless it is a number of at least 0 with at most 100
-    digits.
-    """
+    digits."""
     try:
         return from_text(to_text(exact(number)))
     except ValueError:
@@ -380,9 +350,7 @@ def amount(name: str, number: str | int | float | Fraction) -> Fraction:
 
 
 def summed(statement: Statement) -> Statement:
-    """Check that the charges of a ledger can be added up, and return the ledger's content. Raises BudgetError if a sum has
-    too many digits to be computed and shown.
-    """
+    """Return the statement. Raises BudgetError if a sum of its charges has too many digits to be computed and shown."""
     for amounts in ([entry.epsilon for entry in statement.entries], [entry.delta for entry in statement.entries]):
         total = Fraction(0)
         for amount_of_entry in amounts:
@@ -395,9 +363,7 @@ def summed(statement: Statement) -> Statement:
 
 
 def line(name: str, text: str, longest: int) -> str:
-    """Check that a string, such as the purpose of a run, is one printable line of at most `longest` characters, and return
-    it. Raises BudgetError for any other string.
-    """
+    """Return a text that is one printable line of at most `longest` characters. Raises BudgetError for any other text."""
     if not (isinstance(text, str) and 0 < len(text) <= longest and text.isprintable() and text.strip() == text):
         raise BudgetError(
             f"{name} must be one line of 1 to {longest} printable characters, without a space at the start or end."
@@ -406,16 +372,13 @@ def line(name: str, text: str, longest: int) -> str:
 
 
 def printable(text: str, longest: int) -> str:
-    """Return a title in the form that `line` accepts: unprintable characters become spaces, and a long title is cut. The
-    result is "" if nothing printable remains.
-    """
+    """Return a title as `line` accepts it: unprintable characters become spaces, and a long title is cut. The result may be
+    ""."""
     return "".join(character if character.isprintable() else " " for character in text).strip()[:longest].strip()
 
 
 def shown(value: Fraction) -> str:
-    """Return an exact rational as a readable string. The string is a decimal if this decimal is exact (small numbers as
-    1.5e-12), and otherwise a fraction.
-    """
+    """Return an exact rational as a decimal if this is exact (small numbers as 1.5e-12), otherwise as a fraction."""
     texts = (decimal_text(value), f"{float(value):.6g}")
     return next((text for text in texts if Fraction(text) == value), to_text(value))
 
@@ -428,13 +391,11 @@ _HEAD = re.compile(r"synthrelease ledger head 1\n(0|[1-9][0-9]{0,8}) ([0-9a-f]{6
 
 
 class LedgerError(BudgetError):
-    """Raised if a ledger is unreliable or cannot be written, before any private data are read (exit code 4)."""
+    """A ledger is unreliable or cannot be written. No private data were read (exit code 4)."""
 
 
 def refusal(path: Path, problem: str, advice: str) -> LedgerError:
-    """Make the error message for an unreliable ledger from two sentences without a full stop at the end: the problem, and
-    advice on what to do.
-    """
+    """Make the error for an unreliable ledger from the problem and the advice, sentences without a full stop at the end."""
     return LedgerError(f"{path}: {problem}. No private data were read. {advice}.")
 
 
@@ -447,12 +408,11 @@ def restore(ledger: Path) -> str:
 
 
 def head_path(ledger: Path) -> Path:
-    """Return the path of the head file of a ledger."""
     return ledger.with_name(ledger.name + ".head")
 
 
 def read_head(ledger: Path) -> Head:
-    """Read the head file of a ledger. Raises LedgerError if the file is missing, cannot be read or is not a head file."""
+    """Read the head file of a ledger. Raises LedgerError if it is missing, cannot be read or is not a head file."""
     path = head_path(ledger)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -495,11 +455,10 @@ def _write_head(descriptor: int, head: Head) -> None:
 
 
 def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -> None:
-    """Create a ledger file of mode 0600. The file gets its name only when it is complete and on the disk.
+    """Create a ledger file of mode 0600, which gets its name only when it is complete and on the disk.
 
-    The head file is written first. A crash between the two steps leaves a head without charges, which the next attempt reuses.
-    The file system must support hard links. Unlike a rename, a hard link never replaces a file. (On Windows, a rename does not
-    replace a file either.)
+    The head file is written first; after a crash in between, the next attempt reuses it. The file system must support hard
+    links, which never replace a file.
 
     Raises
     ------
@@ -532,9 +491,7 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
 
 
 def check_free(path: Path) -> None:
-    """Raise OutputError if no new ledger can be created at `path`: a ledger or the remains of one are there, or the folder
-    does not exist. A head file without charges is allowed.
-    """
+    """Raise OutputError if no new ledger can be created at `path`. A head file without charges may be there."""
     if not os.path.isdir(path.parent):
         raise OutputError(f"Cannot create the ledger {path}, because the folder {path.parent} does not exist.")
     for name in (path, *_companions(path)):
@@ -580,9 +537,7 @@ def appear(temporary: Path, path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder have been written to the disk. Windows needs no such call, because its file system logs
-    names itself.
-    """
+    """Wait until the names in a folder have been written to the disk. Windows needs no such call."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -593,16 +548,14 @@ def sync_folder(folder: Path) -> None:
 
 
 def cause(error: Exception) -> str:
-    """Return a short description of an error that cannot quote the file: the system's message, or SQLite's name for the
-    error.
-    """
+    """Return a short description of an error that cannot quote the file."""
     return getattr(error, "strerror", None) or getattr(error, "sqlite_errorname", None) or type(error).__name__
 
 
 @contextmanager
 def connected(path: Path, *, writable: bool) -> Iterator[sqlite3.Connection]:
-    """Open a connection to the ledger for one operation. If SQLite fails, an open transaction is rolled back and a
-    LedgerError is raised.
+    """Open a connection to the ledger for one operation. If SQLite fails, the transaction is rolled back and a LedgerError is
+    raised.
 
     Ledger files must not be opened in any other way: on POSIX systems, closing such a file would release SQLite's locks in this
     process.
@@ -635,9 +588,8 @@ def _durable(database: sqlite3.Connection) -> None:
 
 
 def settle(database: sqlite3.Connection) -> bool:
-    """Move all changes from the write-ahead file into the ledger file on the disk. Return False if another process prevents the
-    move.
-    """
+    """Move all changes from the write-ahead file into the ledger file on the disk. Return False if another process prevents
+    this."""
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
         blocked, _, _ = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -653,9 +605,8 @@ def _companions(path: Path) -> list[Path]:
 
 
 def _check_names(path: Path) -> None:
-    """Check that the ledger has only one name. A second name would have a separate write-ahead file and a separate head file.
-    Raises LedgerError.
-    """
+    """Raise LedgerError unless the ledger has only one name. A second name would have a write-ahead file and a head file of its
+    own."""
     try:
         if not path.is_file():
             raise refusal(path, "There is no such file", "Correct the name, or create a ledger with `synthrelease ledger open`")
@@ -677,9 +628,7 @@ def _check_names(path: Path) -> None:
 
 
 def _is_odd(path: Path) -> bool:
-    """Return whether something other than a regular file has this name. Return False if there is no file, because SQLite
-    may delete its files at any time.
-    """
+    """Return whether something other than a regular file has this name. SQLite may delete its files at any time."""
     try:
         return not stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:
@@ -687,9 +636,7 @@ def _is_odd(path: Path) -> bool:
 
 
 def _explain(path: Path, error: Exception) -> tuple[str, str]:
-    """Translate an error of SQLite into two sentences for the steward: the problem, and advice. SQLite's own message is not
-    used, because it could quote the file.
-    """
+    """Return the problem and advice for an error of SQLite, without its message, which could quote the file."""
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return f"Another process has been writing to the ledger for {WAIT_SECONDS:g} seconds", "Try again later"

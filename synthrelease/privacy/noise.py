@@ -1,18 +1,17 @@
 """Draw all privacy noise, private choices and public randomness. This module is the only source of entropy.
 
 Privacy rests on integer noise (`discrete_laplace`, `one_noise`, `rounded_gaussian`), private choices (`choose`), and the coin
-or the hidden number of rounds of a selection (`hidden_numbers`). All of these use the operating system's generator. Public
-randomness (to draw configurations, to sample from a fitted private model, and in projections) comes from `generator()`, a fast
-generator seeded with 256 bits from the operating system. Public randomness must be independent of the data, but it need not be
-secret. A release has no seed, so nobody can reproduce its noise. The guarantee requires this.
+or the hidden number of rounds of a selection (`hidden_numbers`). They use the operating system's generator. Public randomness
+(to draw configurations, to sample from a fitted private model, and in projections) comes from `generator()`, a fast generator
+seeded with 256 bits from the operating system; it must be independent of the data, but need not be secret. A release has no
+seed, so nobody can reproduce its noise. The guarantee requires this.
 
 Noise is drawn as exact integers from random bits (`privacy.samplers`), by the same method for vectors of every length. So the
 low-order bits of a released number reveal nothing about the data; with floating-point noise they can (theory 9, noise; Mironov
-2012). Private choices (`choose`) and noise vectors (`one_noise`) are drawn with exact rational exponents, so they have exactly
-the stated distribution. No other library draws noise.
+2012). Private choices and noise vectors have exact rational exponents. No other library draws noise.
 
-A mechanism calls `discrete_laplace`, `one_noise`, `rounded_gaussian`, `laplace_figure` or `choose`. The docstring of each
-function states its guarantee. By default these functions draw from a `SystemEntropy`.
+A mechanism calls `discrete_laplace`, `one_noise`, `rounded_gaussian`, `laplace_figure` or `choose`, whose docstrings state
+their guarantees.
 """
 
 from __future__ import annotations
@@ -53,14 +52,13 @@ _MOST = 2**62
 
 
 class Losses:
-    """The candidates of a private choice, each with an integer loss of at least 0; at least one loss is 0. A candidate with
-    a larger loss is less likely to be chosen: its weight is exp(-loss * rate).
+    """The candidates of a private choice, each with an integer loss of at least 0 and weight exp(-loss * rate). At least one
+    loss is 0.
 
     Attributes
     ----------
     losses, rate : the arguments.
-    whole : (n_candidates,) floor(loss * rate), limited to 2^62. (exp(-2^62) is negligible: no sequence of coins shows heads
-        this often).
+    whole : (n_candidates,) floor(loss * rate), at most 2^62 (no sequence of coins shows heads this often).
     """
 
     def __init__(self, losses: Sequence[int], rate: Fraction):
@@ -75,9 +73,8 @@ class Losses:
         return len(self.losses)
 
     def first_taken(self, proposed: np.ndarray, entropy: SystemEntropy) -> int | None:
-        """Accept each proposed candidate independently with probability exp(-loss * rate), and return the first one that is
-        accepted, or None if no candidate is accepted.
-        """
+        """Accept each proposed candidate independently with probability exp(-loss * rate), and return the first accepted one,
+        or None."""
         for candidate in proposed[all_heads(self.whole[proposed], entropy)].tolist():
             rest = self.losses[candidate] * self.rate.numerator % self.rate.denominator
             if heads(rest, self.rate.denominator, entropy):
@@ -112,8 +109,8 @@ def permute_and_flip(losses: Losses, entropy: SystemEntropy) -> int:
 
 
 def heads(above: int, below: int, entropy: SystemEntropy) -> bool:
-    """Toss a coin that is True with probability exactly exp(-above / below), for 0 <= above <= below (Canonne, Kamath &
-    Steinke 2020, Algorithm 1, first case).
+    """Toss a coin that is True with probability exactly exp(-above / below), for 0 <= above <= below (Canonne, Kamath & Steinke
+    2020, Algorithm 1, first case).
 
     Let x = above / below. Coins of probability x, x/2, x/3, ... are tossed until one shows tails. Pr[the first k coins show
     heads] = x^k / k!, so the number of tosses is odd with probability 1 - x + x^2/2 - x^3/6 + ... = exp(-x).
@@ -125,9 +122,8 @@ def heads(above: int, below: int, entropy: SystemEntropy) -> bool:
 
 
 def all_heads(times: np.ndarray, entropy: SystemEntropy) -> np.ndarray:
-    """Return (k,) independent booleans, True with probability exactly exp(-times): `times` coins, each with probability
-    exp(-1) of heads, all show heads.
-    """
+    """Return (k,) independent booleans, True with probability exactly exp(-times): `times` coins of probability exp(-1) all
+    show heads."""
     result = np.ones(len(times), dtype=bool)
     left, tossed = np.flatnonzero(times > 0), 0
     while len(left):
@@ -141,8 +137,8 @@ def all_heads(times: np.ndarray, entropy: SystemEntropy) -> np.ndarray:
 def heads_of_one(size: int, entropy: SystemEntropy) -> np.ndarray:
     """Return (size,) independent booleans, each True with probability exactly exp(-1).
 
-    This is `heads(1, 1)` computed from one integer: a uniform integer below 20! decides the coins of probability 1, 1/2, ...,
-    1/20 at once, because it is below 20!/k! with probability 1/k!. Further coins are tossed only when the integer is 0.
+    This is `heads(1, 1)`: a uniform integer below 20! decides the coins of probability 1, 1/2, ..., 1/20 at once, because it is
+    below 20!/k! with probability 1/k!. Further coins are tossed only when the integer is 0.
     """
     uniform = entropy.picks(np.full(size, _FACTORIAL))
     tossed = 21 - np.searchsorted(_THRESHOLDS, uniform, side="right")
@@ -161,8 +157,8 @@ def heads_of_one(size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 def drawn(size: int, rate: Fraction, entropy: SystemEntropy) -> np.ndarray:
-    """Draw one noise vector z of `size` integers (int64), with Pr[z] exactly proportional to exp(-rate max|z_i|), for size
-    at least 1 and rate above 0.
+    """Draw one noise vector z of `size` >= 1 integers (int64), with Pr[z] exactly proportional to exp(-rate max|z_i|), rate >
+    0.
 
     A radius k is drawn first, then z uniformly from {-k, ..., k}^size.
     """
@@ -171,8 +167,7 @@ def drawn(size: int, rate: Fraction, entropy: SystemEntropy) -> np.ndarray:
 
 
 def radius(size: int, rate: Fraction, entropy: SystemEntropy) -> int:
-    """Draw the radius of a noise vector that `size` numbers share: an integer k >= 0 with Pr[k] exactly proportional to (2k
-    + 1)^size exp(-rate k).
+    """Draw an integer k >= 0 with Pr[k] exactly proportional to (2k + 1)^size exp(-rate k).
 
     The proposal is the sum of size + 1 geometric numbers, with probability proportional to C(k + size, size) exp(-rate k). It
     is accepted with probability (2k + 1)^size / ((2k + 2) (2k + 4) ... (2k + 2 size)), a fraction of at most 1.
@@ -208,9 +203,7 @@ class SystemEntropy:
     """The source of every draw of a release: the random number generator of the operating system."""
 
     def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
-        """Return (k,) int64 values, each with independent, exact discrete Laplace noise. The method is the same for every k
-        (`privacy.samplers.laplace`).
-        """
+        """Return (k,) int64 values, each with independent, exact discrete Laplace noise."""
         return np.asarray(values, dtype=np.int64) + laplace(Fraction(scale), len(values), secrets.token_bytes)
 
     def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
@@ -222,7 +215,7 @@ class SystemEntropy:
         return np.asarray(values, dtype=np.int64) + drawn(len(values), rate, self)
 
     def chosen(self, losses: Losses, mechanism: str) -> int:
-        """Privately and exactly draw a candidate of small loss by "permute_and_flip" or "exponential". Return its index."""
+        """Draw the index of a candidate of small loss, privately and exactly, by "permute_and_flip" or "exponential"."""
         return {"permute_and_flip": permute_and_flip, "exponential": exponential}[mechanism](losses, self)
 
     def pick(self, n_choices: int) -> int:
@@ -233,7 +226,7 @@ class SystemEntropy:
         """Return (k,) independent, uniform int64 numbers, each from 0 to its bound minus 1. Bounds are (k,) int64, at least 1.
 
         The distribution is exact: a 64-bit word at or above the largest multiple of the bound is drawn again. No random bits
-        are stored for later use, because a fork of the process would copy such bits.
+        are stored for later use, because a fork of the process would copy them.
         """
         limits = np.asarray(bounds, dtype=np.uint64)
         numbers, left = np.empty(len(limits), dtype=np.int64), np.arange(len(limits))
@@ -280,8 +273,8 @@ def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction,
 
 
 def one_noise(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entropy: SystemEntropy = SYSTEM) -> np.ndarray:
-    """Add noise to a list of integers so that they together cost one epsilon: the noises of all integers are drawn
-    together, as one vector. All integers must be fixed before any of them is released.
+    """Add one noise vector to a list of integers, so that they together cost one epsilon. All integers must be fixed before any
+    is released.
 
     Parameters
     ----------
@@ -337,18 +330,16 @@ def rounded_gaussian(
 def laplace_figure(
     value: float, *, sensitivity: float, epsilon: Fraction, rows: int = 1, entropy: SystemEntropy = SYSTEM
 ) -> NoisyFigure:
-    """Release a statistic, such as a mean, with discrete Laplace noise. It is first rounded to a public grid, so that
-    floating-point errors reveal nothing.
+    """Release a statistic, such as a mean, with discrete Laplace noise, on a public grid, so that floating-point errors reveal
+    nothing.
 
     Parameters
     ----------
-    value : the exact number, up to rounding errors of at most a quarter of a grid step. The number is computed from exact
-        integers, or from correctly rounded sums of numbers that are each a function of one record's cell alone. The
-        docstring of each criterion states why its error is this small.
+    value : the exact number, up to rounding errors of at most a quarter of a grid step. It is computed from exact integers, or
+        from correctly rounded sums of numbers that are each a function of one record's cell alone.
     sensitivity : largest change of the exact number between neighbours, > 0; public.
     epsilon : the privacy cost, an exact number above 0.
-    rows : the public number of rows from which the number is computed. The grid depends on this number of rows
-        (`noise_grid`).
+    rows : the public number of rows from which the number is computed, which determines the grid (`noise_grid`).
 
     Privacy
     -------
@@ -375,7 +366,7 @@ def choose(
 
     Parameters
     ----------
-    scores : one integer score for each candidate. There must be at least one candidate.
+    scores : one integer score for each candidate; at least one.
     sensitivity : largest change of a score between neighbours, an integer of at least 1.
     epsilon : the privacy cost, an exact number above 0.
     mechanism : "permute_and_flip" (McKenna & Sheldon 2020) or "exponential" (McSherry & Talwar 2007). The expected score is
@@ -394,12 +385,12 @@ def choose(
 
 
 def secret_bytes(number: int) -> bytes:
-    """Return `number` random bytes of the operating system for a stored key. A key must not be a source of noise."""
+    """Return random bytes of the operating system for a stored key. A key must not be a source of noise."""
     return secrets.token_bytes(number)
 
 
 def _check_room(values: np.ndarray, scale: float) -> None:
-    """Raise ValueError for integers that noise could move beyond 64 bits, and for the lowest one, which represents NaN."""
+    """Raise ValueError for integers that noise could move beyond 64 bits, or to the lowest one, which represents NaN."""
     highest, lowest = int(values.max(initial=0)), int(values.min(initial=0))
     if not (scale <= 2.0**55 and lowest >= -_MAX_STEPS and highest <= _MAX_STEPS):
         raise ValueError("the noise scale or the values are too large for exact 64-bit noise")

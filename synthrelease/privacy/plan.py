@@ -41,19 +41,17 @@ UNIT = "one record"
 
 
 def loss_text(total: Charge) -> str:
-    """Return the epsilon of a charge as a string, followed by the delta if the charge has one."""
+    """Return the epsilon of a charge, and its delta if any, as text."""
     return f"epsilon = {decimal_text(total.epsilon)}" + (f", delta = {float(total.delta):g}" if total.delta else "")
 
 
 def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
-    """Raise BudgetError for a delta above 1 / (10 n). With a larger delta, whole records might be published, whatever the
-    epsilon.
+    """Raise BudgetError for a delta above 1 / (10 n), with which whole records might be published, whatever the epsilon.
 
     Parameters
     ----------
-    n : the public number of rows, or 1 if it is not yet known. With 1, the function refuses only a delta that is too large for
-        every number of rows.
-    spent : whether the budget is already reserved; the message states this.
+    n : the public number of rows, or 1 if it is not yet known.
+    spent : whether the budget is already reserved, for the message.
     """
     if not delta * n <= Fraction(1, 10):
         rows = f"the number of rows ({n:,})" if n > 1 else "the number of rows"
@@ -65,9 +63,7 @@ def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
 
 
 def loss_of_groups(delta: Fraction) -> str:
-    """Return a phrase that states the privacy loss of a person with k records (group privacy), such as "k times the
-    epsilon".
-    """
+    """Return a phrase for the privacy loss of a person with k records (group privacy)."""
     return "k times the epsilon" + (", with k e^((k - 1) epsilon) times the delta" if delta else "")
 
 
@@ -79,8 +75,8 @@ class Loss(NamedTuple):
 
 
 def loss_of_group(epsilon: Fraction, delta: Fraction, records: int) -> Loss | None:
-    """Return the privacy loss if k = `records` records may all be replaced: (k epsilon, k e^((k - 1) epsilon) delta),
-    rounded up.
+    """Return the privacy loss if k = `records` records may all be replaced: (k epsilon, k e^((k - 1) epsilon) delta), rounded
+    up.
 
     The result is None if this delta is at least 1, because it then guarantees nothing (theory 1.3, group privacy).
     """
@@ -95,13 +91,13 @@ def loss_of_group(epsilon: Fraction, delta: Fraction, records: int) -> Loss | No
 
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
-    """The guarantee of a release. If delta is 0, the release satisfies pure differential privacy.
+    """The guarantee of a release. With delta 0, it is pure differential privacy.
 
     Attributes
     ----------
     epsilon, delta : the privacy loss between neighbouring files.
-    neighbours, unit : sentences or phrases that say which files are neighbours, and what the protected unit is.
-    invariants : the facts that are published exactly and are equal for all neighbours (theory 10, statement of the guarantee).
+    neighbours, unit : phrases that say which files are neighbours, and what the protected unit is.
+    invariants : facts that are published exactly and are equal for all neighbours (theory 10, statement of the guarantee).
     unit_name : the steward's name for the unit that a record describes.
     records_per_person : largest number of records of one person in the file.
     why : the steward's reason for the number `records_per_person`.
@@ -118,7 +114,7 @@ class Guarantee:
 
     @property
     def of_a_person(self) -> Loss | None:
-        """Return the guarantee for a person with `records_per_person` records, or None if there is no such guarantee."""
+        """Return the guarantee for a person with `records_per_person` records, or None if there is none."""
         return loss_of_group(self.epsilon, self.delta, self.records_per_person)
 
 
@@ -136,8 +132,8 @@ class Guarantee:
 
 
 def replacing_one(by_library: Charge) -> Charge:
-    """Convert a charge that a library states for adding or removing one record into the charge for replacing one record,
-    which is one removal and one addition.
+    """Convert a library's charge for adding or removing one record into the charge for replacing one record: one removal and
+    one addition.
 
     Parameters
     ----------
@@ -149,7 +145,7 @@ def replacing_one(by_library: Charge) -> Charge:
 
     Raises
     ------
-    BudgetError : if the charge is the curve of a selection, for which no conversion is known.
+    BudgetError : for the curve of a selection, for which no conversion is known.
     """
     name = by_library.name
     part = replace(by_library, name=f"{name}, for adding or removing a record")
@@ -170,18 +166,14 @@ def replacing_one(by_library: Charge) -> Charge:
 
 
 def library_charge(name: str, guarantee: str, budget: Fraction, because: str, delta: Fraction = Fraction(0)) -> Charge:
-    """Return the largest charge that a library may spend on adding or removing one record, so that replacing one record
-    costs at most `budget`.
+    """Return the largest charge for adding or removing one record such that replacing one record costs at most `budget` and
+    `delta`.
 
     Parameters
     ----------
-    guarantee : the privacy definition of the library: "pure", "approximate" or "zCDP".
+    guarantee : the library's privacy definition: "pure", "approximate" or "zCDP".
     budget : the epsilon, or the rho for "zCDP", for replacing one record.
     delta : the delta for replacing one record; the library's delta is rounded down.
-
-    Returns
-    -------
-    The library's charge, for adding or removing one record. `replacing_one` of this charge costs at most the budget and delta.
     """
     if guarantee == "zCDP":
         return zero_concentrated(name, budget / 4, because)
@@ -196,10 +188,9 @@ class Plan:
 
     Attributes
     ----------
-    once : charges before the rounds, for example for a private regression.
+    once : charges before the rounds.
     per_round : charges of one round of the selection.
-    after : charges after a round is accepted, for statistics of the accepted candidate. They are outside the selection, so the
-        selection does not multiply them.
+    after : charges for statistics of the accepted candidate, outside the selection, which does not multiply them.
     total : the charge of the whole release.
     """
 
@@ -227,17 +218,17 @@ class Plan:
         With a partition, the charges of each piece are composed, and the largest total counts. With a cap, the charges of one
         round and of the earlier scout are composed within the cap.
 
-        Theory 1.1, sequential composition; theory 2, selection; theory 4.3, figures afterwards; theory 11.10, release
-        from two pieces.
+        Theory 1.1, sequential composition; theory 2, selection; theory 4.3, figures afterwards; theory 11.10, release from two
+        pieces.
 
         Parameters
         ----------
         once, per_round, after : as in `Plan`.
         rule : the rule by which rounds are repeated.
-        delta : the delta of the whole release; 0 for pure differential privacy.
-        partition : how rows are divided at random between generator and criteria, or None if they are not divided.
-        sharing : names of charges after the rounds that pay for one common noise vector. If the plan has a curve, these charges
-            count as one mechanism.
+        delta : the delta of the whole release.
+        partition : how rows are divided at random between generator and criteria, or None.
+        sharing : names of charges after the rounds that pay for one common noise vector, and count as one mechanism if the plan
+            has a curve.
         cap : the cap on scout and release together, or None without a scout.
 
         Raises
@@ -266,9 +257,8 @@ class Plan:
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 
     def check_limit(self, limit: Fraction | None, advice: str = "") -> None:
-        """Raise BudgetError (exit code 4) if the plan costs more than `limit`. `advice` is put into the message: a sentence
-        that ends with a space, or "".
-        """
+        """Raise BudgetError (exit code 4) if the plan costs more than `limit`. The message contains `advice`, a sentence that
+        ends with a space, or ""."""
         if limit is not None and self.total.epsilon > limit:
             raise BudgetError(
                 f"Refused: the plan costs epsilon = {decimal_text(self.total.epsilon)}, which is more than the limit "
@@ -283,18 +273,16 @@ def _rounds_and_after(
     delta: Fraction,
     sharing: Collection[str],
 ) -> tuple[Charge, ...]:
-    """Return up to two charges: that of the search, which covers all its rounds, and that of the statistics that are
-    measured after it. A charge without parts is left out.
-    """
+    """Return the charge of the search over all its rounds and the charge of the statistics measured after it, each unless it
+    has no parts."""
     # rounds without charges are post-processing of measurements before the rounds
     rounds = (private_selection("selection", in_sequence(ONE_ROUND, *per_round), rule, delta),) if per_round else ()
     return (*rounds, *_figures(figures, sharing))
 
 
 def _figures(figures: tuple[Charge, ...], sharing: Collection[str]) -> tuple[Charge, ...]:
-    """Return the charge of all statistics that are computed from the accepted candidate, or nothing if there are none.
-    Statistics that share one noise vector (`sharing`) count as one mechanism.
-    """
+    """Return the charge of all statistics of the accepted candidate, or nothing. Those that share one noise vector (`sharing`)
+    count as one mechanism."""
     if together_paid := [charge for charge in figures if charge.name in sharing]:
         figures = (
             together("figures that share one noise", *together_paid),
@@ -321,7 +309,7 @@ def pure_epsilon(charge: Charge) -> Fraction:
 
     Raises
     ------
-    BudgetError : if the curve is not zero-concentrated, or if the charge is so small that this epsilon is 0.
+    BudgetError : if the curve is not zero-concentrated, or if this epsilon is 0.
     """
     epsilon = charge.epsilon if charge.renyi is None else root_down(2 * charge.renyi.rho)
     if epsilon <= 0 or (charge.renyi is not None and charge.renyi != RenyiCurve(rho=charge.renyi.rho)):
@@ -333,12 +321,12 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
     """Return the total of a plan as a pair (epsilon, delta). A Renyi curve is converted at this delta; any other total must
     have at most this delta.
 
-    In addition, the function tries to add the epsilons of pure parts, and to convert Gaussian parts exactly (theory 9.17, pure
-    parts beside a curve). It uses this result if the epsilon is smaller.
+    If the epsilon is then smaller, pure parts are added directly, and Gaussian parts converted exactly (theory 9.17, pure parts
+    beside a curve).
 
     Raises
     ------
-    BudgetError : if the plan needs a delta above 0 but `delta` is 0, or if it needs a delta larger than `delta`.
+    BudgetError : if the plan needs a larger delta.
     """
     if total.renyi is None:
         if total.delta > delta:
@@ -358,10 +346,8 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
 
 
 def stated_as_curves(total: Charge, delta: Fraction) -> Charge:
-    """Convert the total of a plan to (epsilon, delta) in the way of earlier versions: all parts, even pure ones, are added
-    as Renyi curves.
-
-    Earlier versions used this rule for all releases, before pure parts were added separately.
+    """Convert the total of a plan to (epsilon, delta) as earlier versions did: all parts, even pure ones, are added as Renyi
+    curves.
 
     Raises
     ------
@@ -383,16 +369,15 @@ records.
 
 @dataclass(frozen=True, kw_only=True)
 class RowsLeftOut:
-    """Limits for the number of records that a release does not use: records that the public rules exclude, and a few that
-    are left out because the noisy number of rows is reduced by a margin.
+    """Limits for the number of records that a release does not use: those that the public rules exclude, and a few left out
+    because of the margin of the noisy number of rows.
 
     The estimate is post-processing of a published count and costs nothing. Each limit is wrong with probability at most
-    `charges.SHORTFALL`, because the noise exceeds the margin with at most this probability. The noise is also below the
-    negative margin with at most this probability.
+    `charges.SHORTFALL`, because the noise exceeds the margin, or lies below the negative margin, with at most this probability.
 
     Attributes
     ----------
-    least, most : the lower and upper limits for the number of excluded records.
+    least, most : the lower and upper limits.
     of : the number of records in the file.
 
     Examples
@@ -409,24 +394,20 @@ class RowsLeftOut:
 
     @classmethod
     def of_count(cls, *, n_file: int, n: int, margin: int) -> RowsLeftOut:
-        """Return limits for the number of records that a release did not use, given the number n of rows that it used. Here
-        n is the noisy count minus the margin, but at least 1.
-        """
+        """Return limits, given the number n of rows that the release used: the noisy count minus the margin, but at least 1."""
         return cls(least=max(0, n_file - n - 2 * margin), most=n_file - n if n > 1 else n_file, of=n_file)
 
     @classmethod
     def told(
         cls, *, way: Way, n_file: int | None, n: int, margin: int | None, one_each: bool, secret_piece: bool
     ) -> RowsLeftOut | None:
-        """Return limits for the number of records that a release did not use, or None if this cannot be estimated.
-
-        No estimate is possible without a noisy count, if a secret key selected the records, or if persons may have several
-        records. (The number of records is then not public.)
+        """Return limits, or None if the number of unused records cannot be estimated: without a noisy count, if a secret key
+        selected the records, or if persons may have several records (their number is then not public).
 
         Parameters
         ----------
         way, margin : as in `RowsRule`.
-        n_file, n : number of records of the file (None if it is not public), and number of rows that the release used.
+        n_file, n : number of records of the file (None if not public), and of rows that the release used.
         one_each : whether each person has at most one record.
         secret_piece : whether the release reads a secret piece of the register.
         """
@@ -436,9 +417,7 @@ class RowsLeftOut:
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Return the lower and the upper limit for the share of records that were not used, as texts in whole percent,
-        rounded down and up.
-        """
+        """Return both limits as shares in whole percent, rounded down and up."""
         return f"{100 * self.least // self.of}%", f"{-(-100 * self.most // self.of)}%"
 
     @property
@@ -448,9 +427,7 @@ class RowsLeftOut:
 
     @property
     def many(self) -> bool:
-        """Return whether the share of records that were not used is so large (`MANY_LEFT_OUT`) that documents must state it
-        prominently.
-        """
+        """Return whether so many records were not used (`MANY_LEFT_OUT`) that documents must say so prominently."""
         return self.least >= MANY_LEFT_OUT * self.of
 
 
@@ -463,14 +440,12 @@ _PRECISE = 1000
 
 
 def of_the_population(loss: Loss, sampled: int, population: int) -> Loss:
-    """Return the privacy loss of a member of the population from which the file was sampled. It is
-    (ln(1 + beta (e^epsilon - 1)), beta delta), with beta = sampled / population.
-
-    The result is rounded up, and never exceeds `loss`.
+    """Return the privacy loss of a member of the population from which the file was sampled: (ln(1 + beta (e^epsilon - 1)),
+    beta delta), with beta = sampled / population, rounded up and at most `loss`.
 
     Parameters
     ----------
-    loss : the loss for replacing one record of the file. It must be the loss of the whole release, not of a part.
+    loss : the loss of the whole release for replacing one record of the file.
     sampled, population : number of records of the file and of the population. The file must be a simple random sample of fixed
         size without replacement.
 
@@ -498,18 +473,17 @@ MOST_YEARS = 100
 
 
 def over_years(paid: Sequence[Loss], in_year: int, in_all: int) -> Loss | None:
-    """Return the largest privacy loss of a person over all years, given the loss of one record in each year. Return None if
-    there is no guarantee.
+    """Return the largest privacy loss of a person over all years, or None if there is no guarantee.
 
     Epsilon is the sum over years of k_t times the year's epsilon, with k_t at most `in_year` and the sum of k_t at most
-    `in_all`. The sum is largest when the most expensive years have as many records as possible. The delta of k records
-    increases with the year's epsilon, and more than in proportion to k. So it is computed with the largest epsilon of all
-    years, for as many records as possible in as few years as possible.
+    `in_all`; it is largest with as many records as possible in the most expensive years. The delta of k records increases with
+    the year's epsilon, and more than in proportion to k, so it is computed with the largest epsilon, for as many records as
+    possible in as few years as possible.
 
     Parameters
     ----------
     paid : for each year, the epsilon and delta for one record, over all releases of the year.
-    in_year, in_all : largest number of records of a person in the file of one year, and in the files of all years; at least 1.
+    in_year, in_all : largest number of records of a person in the file of one year, and of all years; at least 1.
     """
     whole, rest = divmod(min(in_all, in_year * len(paid)), in_year)
     records = [in_year] * whole + [rest] * (rest > 0)
@@ -522,16 +496,15 @@ def over_years(paid: Sequence[Loss], in_year: int, in_all: int) -> Loss | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Horizon:
-    """The fixed plan of a series of yearly releases. In some years, a second release may follow a first one that published
-    no table.
+    """The fixed plan of a series of yearly releases. In some years, a second release may follow one that published no table.
 
     Attributes
     ----------
     first : the first year.
     epsilons : for each year, the largest epsilon of its release for one record.
     delta : the largest delta of a release for one record, in every year.
-    in_year, in_all : largest number of records of a person in the file of one year, and in the files of all years.
-    fallbacks : the number of years that may have a second release because the first release published no table.
+    in_year, in_all : largest number of records of a person in the file of one year, and of all years.
+    fallbacks : the number of years that may have a second release.
     fallback_epsilon : the largest epsilon of a second release for one record.
     """
 
@@ -545,7 +518,6 @@ class Horizon:
 
     @property
     def years(self) -> range:
-        """Return the years of the plan."""
         return range(self.first, self.first + len(self.epsilons))
 
     def most(self, year: int, again: bool) -> Fraction:
@@ -554,10 +526,8 @@ class Horizon:
 
     @property
     def promise(self) -> Loss | None:
-        """Return the largest privacy loss of a person over all years, or None if there is no guarantee.
-
-        Second releases are counted in the most expensive years, where the loss is largest.
-        """
+        """Return the largest privacy loss of a person over all years, or None if there is no guarantee. Second releases are
+        counted in the most expensive years."""
         dearest = sorted(self.epsilons, reverse=True)
         paid = [
             Loss(epsilon + self.fallback_epsilon, 2 * self.delta) if rank < self.fallbacks else Loss(epsilon, self.delta)
@@ -568,9 +538,8 @@ class Horizon:
 
 @dataclass(frozen=True, kw_only=True)
 class PaidYear:
-    """An earlier release of a multi-year plan: its year, whether it was the second release of that year, and its privacy
-    loss for one record.
-    """
+    """An earlier release of a multi-year plan: its year, whether it was the second of that year, and its privacy loss for one
+    record."""
 
     year: int
     again: bool
@@ -579,9 +548,8 @@ class PaidYear:
 
 @dataclass(frozen=True, kw_only=True)
 class YearOfSeries:
-    """Where a release stands in a multi-year plan: its year, whether it is the second release of that year, and the earlier
-    releases.
-    """
+    """The place of a release in a multi-year plan: its year, whether it is the second of that year, and the earlier
+    releases."""
 
     horizon: Horizon
     year: int

@@ -1,8 +1,7 @@
 """Prevent a process that reads private data from leaking them in error messages, warnings or core files.
 
-Python prints the message of an uncaught error, even in a destructor or another thread. Such a message may quote a value. The
-operating system may write the memory of a crashed process into a core file. Libraries issue warnings that may describe the
-data.
+Python prints the message of an uncaught error, which may quote a value. A core file contains the memory of a crashed process.
+Warnings of libraries may describe the data.
 """
 
 from __future__ import annotations
@@ -29,9 +28,8 @@ Result = TypeVar("Result")
 
 @contextmanager
 def protected() -> Iterator[None]:
-    """Within this context, prevent that this process, or a process that it starts, reveals private data in error messages,
-    warnings or core files. Restore the earlier state at the end.
-    """
+    """Keep private data out of error messages, warnings and core files of this process and of processes that it starts. The
+    earlier state is restored at the end."""
     hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
     warnings_before, limit = os.environ.get("PYTHONWARNINGS"), core_limit()
     try:
@@ -49,15 +47,14 @@ def protected() -> Iterator[None]:
 
 
 def protect() -> None:
-    """Prevent, for the rest of this process, that it reveals private data in error messages, warnings or core files.
-    Commands call this function for their own process. Its child processes cannot write core files either.
-    """
+    """Keep private data out of error messages, warnings and core files for the rest of this process. Its child processes cannot
+    write core files either."""
     _hide_messages()
     set_core_limit(0, for_good=True)
 
 
 def _hide_messages() -> None:
-    """Ignore warnings, and let uncaught errors be reported without their messages."""
+    """Ignore warnings, and report uncaught errors without their messages."""
     warnings.simplefilter("ignore")
     os.environ["PYTHONWARNINGS"] = "ignore"  # for worker processes
     sys.excepthook = without_message
@@ -66,7 +63,7 @@ def _hide_messages() -> None:
 
 
 def without_message(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> Any:
-    """Write the type of an error, its file and its line to stderr. Do not write the message or source code."""
+    """Write the type of an error, its file and its line to stderr, without the message."""
     frames = traceback.extract_tb(trace)
     origin = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
     sys.stderr.write(
@@ -75,7 +72,7 @@ def without_message(kind: type[BaseException], error: BaseException | None, trac
 
 
 def core_limit() -> int:
-    """Return the current limit on the size of core files; 0 on Windows, which has no core files."""
+    """Return the limit on the size of core files; 0 on Windows, which has none."""
     return 0 if resource is None else resource.getrlimit(resource.RLIMIT_CORE)[0]
 
 
@@ -87,9 +84,8 @@ def set_core_limit(limit: int, *, for_good: bool = False) -> None:
 
 
 def told_of(action: Callable[[], Result], before: str, after: str = "") -> Result:
-    """Run an action and return its result. If it raises an InputError, raise a new one that puts `before` and `after`
-    around the message and does not refer to the original error.
-    """
+    """Run an action and return its result. An InputError is raised anew, with `before` and `after` around its message and
+    without reference to the original."""
     try:
         return action()
     except InputError as error:
@@ -98,13 +94,11 @@ def told_of(action: Callable[[], Result], before: str, after: str = "") -> Resul
 
 
 def after_the_charge(action: Callable[[], Result], in_words: Callable[[InputError], str]) -> Result:
-    """Run an action on private data, after the budget was charged, and return its result. If the action fails, raise an
-    error without private content and without a cause.
+    """Run an action on private data, after the budget was charged. Errors have no private content and no cause.
 
     Parameters
     ----------
-    in_words : function that turns an InputError into the message for the steward. Such an error means that the file does
-        not fit the specification, which is known only after reading.
+    in_words : function that turns an InputError (the file does not fit the specification) into the message for the steward.
 
     Raises
     ------

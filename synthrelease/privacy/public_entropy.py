@@ -1,8 +1,8 @@
-"""Provide repeatable noise, or no noise, for public data only. These sources give no privacy protection.
+"""Provide repeatable noise, or no noise, for public data only, without any privacy protection.
 
-Only these parts of the program use the sources (tests/test_architecture.py): the studio, dry runs on made-up rows, the
-reader of public files, and the optimiser of a model. The optimiser draws rows of a model whose measurements already have
-their noise. A release takes its noise from `privacy.noise`, and its noise cannot be reproduced.
+Only the studio, dry runs on made-up rows, the reader of public files, and the optimiser of a model (whose measurements already
+have their noise) use these sources (tests/test_architecture.py). A release takes its noise from `privacy.noise`, and its noise
+cannot be reproduced.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from synthrelease.privacy.noise import SystemEntropy
 
 class SeededEntropy(SystemEntropy):
     """A source of noise that repeats its draws for the same key of integers. It is for public data only, and protects
-    nobody.
-    """
+    nobody."""
 
     def __init__(self, *key: int):
         self._generator = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(key)))

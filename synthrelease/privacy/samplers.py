@@ -1,12 +1,11 @@
 """Draw integers exactly from uniform bits: discrete Laplace noise, rounded Gaussian noise, and the hidden number of rounds.
 
-Rounded Gaussian noise is continuous Gaussian noise, rounded to whole numbers (theory 9.13, rounded Gaussian noise).
-
-To draw a standard normal number exactly, its absolute value is composed as c w + t. Here c is a cell of width w = 1 / 1024,
-and t is an offset within the cell. The cell is drawn with Pr[c] proportional to exp(-(c w)^2 / 2), and the offset
-uniformly. The pair is accepted with probability exp(-(c w t + t^2 / 2)), which is almost 1; otherwise it is drawn again.
-Bits of t and of the acceptance coin are read until they decide acceptance and the whole number nearest to sigma (c w + t).
-All decisions use whole numbers, and the tails are not truncated.
+Rounded Gaussian noise is continuous Gaussian noise, rounded to whole numbers (theory 9.13, rounded Gaussian noise). The
+absolute value of a standard normal number is composed as c w + t: a cell c of width w = 1 / 1024, and an offset t within the
+cell. The cell is drawn with Pr[c] proportional to exp(-(c w)^2 / 2), and the offset uniformly. The pair is accepted with
+probability exp(-(c w t + t^2 / 2)), which is almost 1; otherwise it is drawn again. Bits of t and of the acceptance coin are
+read until they decide acceptance and the whole number nearest to sigma (c w + t). All decisions use whole numbers, and the
+tails are not truncated.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ _FEW = 64  # Up to this number of draws, searching takes less time than computin
 
 @dataclass(frozen=True, kw_only=True)
 class TruncatedNegativeBinomial:
-    """A truncated negative binomial distribution of K - 1, where K is the hidden number of rounds: Pr[K = k] = (1 -
-    gamma)^k / (gamma^-eta - 1) * prod_{l < k} (l + eta) / (l + 1) for k = 1, 2, ...
+    """A truncated negative binomial distribution of K - 1, where K is the hidden number of rounds: Pr[K = k] = (1 - gamma)^k /
+    (gamma^-eta - 1) * prod_{l < k} (l + eta) / (l + 1) for k = 1, 2, ...
 
     Attributes
     ----------
@@ -49,7 +48,7 @@ class TruncatedNegativeBinomial:
     stop_probability: Fraction
 
     def below(self, bits: int) -> Iterator[Between]:
-        """Yield integer bounds on 2^bits times the cumulative probabilities Pr[K <= i] for i = 1, 2, ..., without end."""
+        """Yield integer bounds on 2^bits Pr[K <= i] for i = 1, 2, ..., without end."""
         low, high = self._factor(bits)
         digits_behind = max(0, -low.adjusted() + 1)  # with a large shape, the first probabilities are tiny
         wide = bits + _PRICE_GUARD + digits_behind * 10 // 3 + 1
@@ -64,9 +63,7 @@ class TruncatedNegativeBinomial:
             total = Between(total.low + mass.low, total.high + mass.high)
 
     def _factor(self, bits: int) -> tuple[Decimal, Decimal]:
-        """Return a lower and an upper bound on eta / (gamma^-eta - 1), the constant from which all probabilities follow:
-        Pr[K = 1] is (1 - gamma) times this constant. Every step is rounded so that the bounds remain valid.
-        """
+        """Return a lower and an upper bound on eta / (gamma^-eta - 1), which is Pr[K = 1] / (1 - gamma)."""
         down, up = (
             Context(prec=(bits + _PRICE_GUARD) * 30103 // 100_000 + 60, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
             for rounding in (ROUND_FLOOR, ROUND_CEILING)
@@ -88,20 +85,19 @@ class TruncatedNegativeBinomial:
 
 
 def inverted(law: Law, random_bits: Callable[[int], int], word: int | None = None, step: int = _READ) -> int:
-    """Draw one number exactly from a distribution, by inversion of a uniform number. Random bits of the uniform number are
-    read until further bits cannot change the result.
+    """Draw one number exactly from a distribution, by inversion of a uniform number, of which bits are read until they decide
+    the result.
 
     Parameters
     ----------
     random_bits : function that returns a given number of independent fair bits, as an integer.
-    word : the first `step` bits if they were already read, or None if no bits were read.
+    word : the first `step` bits if they were already read, or None.
     step : number of bits that are read at once.
 
     Notes
     -----
-    Theory 9.11, inversion of bits: count the cumulative probabilities that are at most a uniform number. This count has the
-    stated distribution. The bits that were read determine the interval [word, word + 1) / 2^bits, which contains the uniform
-    number.
+    Theory 9.11, inversion of bits: the number of cumulative probabilities that are at most a uniform number has the stated
+    distribution. The uniform number lies in the interval [word, word + 1) / 2^bits.
     """
     word, bits = random_bits(step) if word is None else word, step
     while True:
@@ -134,7 +130,7 @@ _OPEN = -1  # The entry of a table for first bits that do not determine the valu
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A distribution from which many numbers are drawn quickly, with precomputed tables.
+    """A distribution with precomputed tables, from which many numbers are drawn quickly.
 
     Attributes
     ----------
@@ -155,9 +151,8 @@ class Table:
 
     @cached_property
     def first(self) -> np.ndarray:
-        """Return a (2^16,) int16 lookup table for fast draws of X. For each possible first 16 bits of a uniform number, it
-        has the value of X, or -1 if these bits do not determine the value.
-        """
+        """Return a (2^16,) int16 table: for each possible first 16 bits of a uniform number, the value of X, or -1 if they do
+        not determine it."""
         begins = self._begins
         # the number of floors below all words that begin with these bits
         first = np.repeat(np.arange(len(begins) + 1, dtype=np.int16), np.diff(begins, prepend=-1, append=2**_FIRST - 1))
@@ -170,9 +165,7 @@ class Table:
         return (self.floors >> np.uint64(_WORD - _FIRST)).astype(np.int64)
 
     def decided(self, bits: np.ndarray) -> np.ndarray:
-        """Return the (n,) int64 values of X that these first bits determine, or -1 where more bits are needed. For a few
-        draws, no lookup table (`first`) is computed.
-        """
+        """Return the (n,) int64 values of X that these first bits determine, or -1 where more bits are needed."""
         if len(bits) > _FEW:
             return self.first[bits].astype(np.int64)
         begins, values = self._begins, np.searchsorted(self._begins, bits)
@@ -194,8 +187,7 @@ class Table:
 
 
 def exact_floors(law: Law) -> list[int]:
-    """Return the cumulative probabilities Pr[X < i], for i = 1, 2, ..., as exact 64-bit integers floor(2^64 Pr[X < i]). The
-    list ends at the first value of 2^64 - 1.
+    """Return floor(2^64 Pr[X < i]) for i = 1, 2, ..., exactly, up to the first value of 2^64 - 1.
 
     Pr[X < i] is irrational and below 1, so it never equals a bound. If two bounds do not determine the floor, they are computed
     with more bits.
@@ -216,9 +208,7 @@ def exact_floors(law: Law) -> list[int]:
 
 
 def _words(read: Read) -> Callable[[int], int]:
-    """Return a function that reads uniform random bits and returns them as one integer. The number of bits is a multiple of
-    eight.
-    """
+    """Return a function that reads uniform random bits, a multiple of eight, as one integer."""
     return lambda bits: int.from_bytes(read(bits // 8), "little")
 
 
@@ -244,22 +234,22 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
     Parameters
     ----------
     scale : the scale of the noise, above 0.
-    size : 0 or more. The distribution of each number is the same for every size, because no step below depends on the size.
+    size : 0 or more. The distribution of each number is the same for every size.
     read : function that returns uniform bytes.
 
     Notes
     -----
-    The distribution. Let a = exp(-1 / scale), and let G, G' be independent with Pr[G >= k] = a^k. Then Pr[G - G' = z] is
-    the sum over k of (1 - a) a^(k + |z|) (1 - a) a^k, which is (1 - a) / (1 + a) a^|z|. This is the stated distribution.
+    The distribution. Let a = exp(-1 / scale), and let G, G' be independent with Pr[G >= k] = a^k. Then Pr[G - G' = z] is the
+    sum over k of (1 - a) a^(k + |z|) (1 - a) a^k, which is (1 - a) / (1 + a) a^|z|.
 
     A geometric variable. Pr[G = d_0 + 256 d_1 + ... + 256^m t] = (1 - a) a^(d_0 + 256 d_1 + ... + 256^m t) is a product of one
-    factor for each digit. So the digits are independent. Digit j has a probability proportional to a^(256^j d), d from 0 to
+    factor for each digit, so the digits are independent. Digit j has a probability proportional to a^(256^j d), d from 0 to
     255, and t is geometric with a^(256^m). These are the distributions of `digit_tables` (theory 9.12, digits of a geometric
     variable).
 
-    A digit. `Table.draw` counts the cumulative probabilities Pr[X < i] that are at most U, a uniform number of which it reads
-    as many bits as needed. The count is k with probability Pr[X < k + 1] - Pr[X < k] = Pr[X = k]. No cumulative probability is
-    rounded or omitted (theory 9.11, inversion of bits). Bits are used for one digit of one variable only.
+    A digit. `Table.draw` counts the cumulative probabilities Pr[X < i] that are at most a uniform number U. The count is k with
+    probability Pr[X < k + 1] - Pr[X < k] = Pr[X = k]. No cumulative probability is rounded or omitted (theory 9.11, inversion
+    of bits). Bits are used for one digit of one variable only.
     """
     tables = digit_tables(scale)
     noise = np.empty(size, dtype=np.int64)
@@ -273,11 +263,8 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def digit_tables(scale: Fraction) -> tuple[Table, ...]:
-    """Return one table for each digit of a geometric variable G, the lowest digit first, so that G can be drawn digit by
-    digit. Pr[G >= k] is exp(-k / scale).
-
-    The last table is unbounded: it gives the value of all further digits together.
-    """
+    """Return one table for each digit of a geometric variable G with Pr[G >= k] = exp(-k / scale), the lowest digit first. The
+    last table is unbounded: it gives the value of all further digits together."""
     laws, rate = list[Geometric](), 1 / scale
     while rate * _ONE_TABLE < 1:
         laws.append(Geometric(rate=rate, end=2**_DIGIT))
@@ -286,9 +273,7 @@ def digit_tables(scale: Fraction) -> tuple[Table, ...]:
 
 
 def _geometric(tables: tuple[Table, ...], words: np.ndarray, read: Read) -> np.ndarray:
-    """Draw (n,) int64 geometric variables: draw each of their digits from its own table. `words` has the first random bits
-    for each digit, (n_tables, n).
-    """
+    """Draw (n,) int64 geometric variables, digit by digit. `words` (n_tables, n) has the first random bits for each digit."""
     total = tables[0].draw(words[0], read)
     for digit, (table, bits) in enumerate(zip(tables[1:], words[1:], strict=True), start=1):
         total += table.draw(bits, read) << _DIGIT * digit
@@ -320,7 +305,7 @@ class Scale:
 
     @classmethod
     def at_least(cls, scale: Fraction) -> Scale:
-        """Return the smallest `Scale` that is at least `scale` and at least 2^-10. From 2^-10 on, it exceeds `scale` by a
+        """Return the smallest `Scale` that is at least `scale` and at least 2^-10; from there on, it exceeds `scale` by a
         factor of at most 1 + 2^-31.
 
         Raises
@@ -340,9 +325,7 @@ class Scale:
 
 
 def rounded_gaussian(scale: Scale, size: int, read: Read) -> np.ndarray:
-    """Draw (size,) independent normal numbers with mean 0 and standard deviation `scale`, and round them to whole numbers
-    (int64).
-    """
+    """Draw (size,) independent normal numbers with mean 0 and this standard deviation, rounded to whole numbers (int64)."""
     noise = np.empty(size, dtype=np.int64)
     for block in _blocks(size):
         absolute = _absolute(scale, block.stop - block.start, read)
@@ -353,7 +336,7 @@ def rounded_gaussian(scale: Scale, size: int, read: Read) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def cells() -> Table:
-    """Return the precomputed table from which the coarse part ("cell") of a normal variable is drawn."""
+    """Return the table from which the cell of a normal variable is drawn."""
     return Table.of(HalfGaussian(rate=Fraction(1, 2 ** (2 * _CELL_BITS + 1))))
 
 
@@ -373,10 +356,9 @@ def _absolute(scale: Scale, size: int, read: Read) -> np.ndarray:
 
 
 def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
-    """Return the (n,) whole numbers nearest to sigma x, where sigma is the scale and x = units / 2^42; units are (n,) int64
-    below 2^47.
+    """Return the (n,) whole numbers nearest to sigma x, where x = units / 2^42; units are (n,) int64 below 2^47.
 
-    The product steps x units has up to 79 bits, so it is computed in two parts. Only the carry of the lower part is used.
+    The product steps x units has up to 79 bits, so it is computed in two parts, of which the lower gives only the carry.
     """
     high, low = units >> _HALF, units & (2**_HALF - 1)
     total = high * scale.steps + (low * scale.steps >> _HALF)
@@ -385,11 +367,11 @@ def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
 
 
 def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.ndarray:
-    """Return an (n,) mask of the proposed pairs (cell, offset) that are certainly accepted, whatever further random bits
-    are read. For these pairs, the first bits of the coin already lie below 1 - (c w t + t^2 / 2), with t rounded up.
+    """Return an (n,) mask of the pairs (cell, offset) that are certainly accepted: the first bits of the coin already lie below
+    1 - (c w t + t^2 / 2), with t rounded up.
 
-    In units of 2^-53, c w t + t^2 / 2 is t' (2 c 2^16 + t'), where t' is t in units of 2^-26. One step of a coin of 32 bits
-    is 2^21 of these units.
+    In units of 2^-53, c w t + t^2 / 2 is t' (2 c 2^16 + t'), where t' is t in units of 2^-26. One step of a coin of 32 bits is
+    2^21 of these units.
     """
     upper = (offset >> _BITS - _COARSE) + 1
     exponent = upper * ((cell << _COARSE + 1) + upper)
@@ -398,10 +380,8 @@ def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.n
 
 
 def resolve_rounded(scale: Scale, cell: int, offset: int, coin: int, read: Read) -> int:
-    """Decide on a proposed pair (cell, offset), which stands for the normal variable sigma (c w + t). Return the whole
-    number nearest to this variable, or -1 if the pair is rejected. As many further bits of t and of the coin are read as
-    needed.
-    """
+    """Return the whole number nearest to sigma (c w + t) for a proposed pair (cell, offset), or -1 if it is rejected, with as
+    many further bits as needed."""
     bits, taken = _BITS, False
     while True:
         low, high = (_exponent(cell, edge, bits) for edge in (offset, offset + 1))
@@ -417,9 +397,7 @@ def resolve_rounded(scale: Scale, cell: int, offset: int, coin: int, read: Read)
 
 
 def _exponent(cell: int, offset: int, bits: int) -> Fraction:
-    """Return c w t + t^2 / 2, the exponent in the acceptance probability of the pair (c, t), for t = offset / 2^(10 +
-    bits).
-    """
+    """Return c w t + t^2 / 2, the exponent in the acceptance probability, for t = offset / 2^(10 + bits)."""
     return Fraction(offset * ((cell << bits + 1) + offset), 2 ** (2 * (_CELL_BITS + bits) + 1))
 
 

@@ -37,20 +37,18 @@ _SHOWN = 20  # Largest number of values of a distribution that a text lists
 
 
 class StoppingLaw(Protocol):
-    """The interface of a distribution of the hidden number K of rounds of a search."""
+    """A distribution of the hidden number K of rounds of a search."""
 
     @property
     def words(self) -> str:
-        """Return a text that describes the stopping rule and its distribution, for the charge tree."""
+        """Return a text that describes the stopping rule, for the charge tree."""
 
     @property
     def mean(self) -> float:
-        """Return the mean of K. A search that accepts no round runs K rounds, so this is its mean length."""
+        """Return the mean of K, the mean length of a search that accepts no round."""
 
     def nothing(self, rejection: Number) -> Number:
-        """Return the probability that a search releases nothing: all K rounds are rejected, each with probability
-        `rejection`.
-        """
+        """Return the probability that all K rounds are rejected, each with probability `rejection`."""
 
     def price(self, epsilon: Fraction) -> Fraction:
         """Return the epsilon of the whole search, rounded up, if every round is pure and has this epsilon."""
@@ -61,16 +59,13 @@ PASSING = (2, 10, 100)
 
 
 def nothing_where(law: StoppingLaw, passing: Iterable[int] = PASSING) -> dict[int, float]:
-    """Return the probability that a search releases nothing, for several chances of acceptance. The value for the key p
-    assumes that each round is accepted with probability 1 / p.
-    """
+    """Return the probability that a search releases nothing if each round is accepted with probability 1 / p, by p."""
     return {rounds: float(law.nothing(1 - Fraction(1, rounds))) for rounds in passing}
 
 
 @dataclass(frozen=True, kw_only=True)
 class StopCoin:
-    """A coin that is tossed after each rejected round, and ends the search with probability gamma. So the hidden number K
-    of rounds has Pr[K = k] = gamma (1 - gamma)^(k - 1).
+    """A coin that ends the search with probability gamma after each rejected round: Pr[K = k] = gamma (1 - gamma)^(k - 1).
 
     Attributes
     ----------
@@ -100,9 +95,8 @@ class StopCoin:
         return stop * rejection / (1 - (1 - stop) * rejection)  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return the epsilon of a search that a stop coin may end: epsilon + ln((E + gamma) / (1 + gamma E)), where E =
-        e^epsilon and epsilon is that of a round (theory 2b.2, price of the stop coin).
-        """
+        """Return the epsilon of a search with pure rounds: epsilon + ln((E + gamma) / (1 + gamma E)), E = e^epsilon (theory
+        2b.2, price of the stop coin)."""
         gamma = self.stop_probability
         if epsilon > _PRECISE:  # (E + gamma) / (1 + gamma E) is below 1 / gamma
             return min(2 * epsilon, _up(epsilon + _ln_up(1 / gamma)))
@@ -110,8 +104,7 @@ class StopCoin:
         return min(2 * epsilon, _up(epsilon + _ln_up((ratio + gamma) / (1 + gamma * ratio))))
 
     def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:
-        """Return the epsilon of a search whose rounds are (epsilon, delta)-DP. With a stop coin, it is the same as for pure
-        rounds.
+        """Return the epsilon of a search whose rounds are (epsilon, delta)-DP: the same as for pure rounds.
 
         The proof (theory 2b.9, approximate rounds) compares this coin with a coin that stops more often and costs less.
         """
@@ -120,12 +113,12 @@ class StopCoin:
 
 @dataclass(frozen=True, kw_only=True)
 class NegativeBinomial:
-    """A truncated negative binomial distribution of the number K of rounds: Pr[K = k] is proportional to (1 - gamma)^k
-    prod_{l < k} (l + eta) / (l + 1).
+    """A truncated negative binomial distribution of the number K of rounds: Pr[K = k] is proportional to (1 - gamma)^k prod_{l
+    < k} (l + eta) / (l + 1).
 
     Attributes
     ----------
-    shape : eta, above -1. With shape 1, it is the distribution of the stop coin; with shape 0, the logarithmic distribution.
+    shape : eta, above -1. Shape 1 is the stop coin, shape 0 the logarithmic distribution.
     stop_probability : gamma, above 0 and below 1.
     """
 
@@ -151,8 +144,7 @@ class NegativeBinomial:
 
     def nothing(self, rejection: Number) -> Number:
         """Return the probability that all rounds are rejected, ((1 - (1 - gamma) x)^-eta - 1) / (gamma^-eta - 1) for a
-        rejection probability x, or its limit for eta = 0. It is computed in floating point.
-        """
+        rejection probability x, or its limit for eta = 0, in floating point."""
         import numpy as np  # imported here, because the ledger does not need numpy
 
         stop, shape = float(self.stop_probability), float(self.shape)
@@ -162,8 +154,7 @@ class NegativeBinomial:
         return np.expm1(-shape * np.log(left)) / math.expm1(-shape * math.log(stop))  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return the epsilon of a search in which every round is pure and has this epsilon. The number of rounds has this
-        truncated negative binomial distribution.
+        """Return the epsilon of a search in which every round is pure and has this epsilon.
 
         The cost is attained at an acceptance probability of 1 / (1 + e^epsilon), where both likelihood ratios are largest
         (theory 2b.6, price of truncated negative binomial distributions).
@@ -190,8 +181,8 @@ class FiniteLaw:
 
     Attributes
     ----------
-    atoms : pairs (rounds, probability) in ascending order of rounds, from at least 1. The probabilities are exact and at least
-        1e-12, and they sum to 1.
+    atoms : pairs (rounds, probability) in ascending order of rounds, from at least 1. The exact probabilities are at least
+        1e-12, and sum to 1.
     """
 
     atoms: tuple[tuple[int, Fraction], ...]
@@ -219,9 +210,7 @@ class FiniteLaw:
 
     @classmethod
     def of(cls, rounds: Mapping[int, Fraction] | Iterable[tuple[int, Fraction]]) -> FiniteLaw:
-        """Return the distribution in which each number of rounds has the exact probability stated in `rounds`. The numbers may
-        be in any order.
-        """
+        """Return the distribution from the probability of each number of rounds, in any order."""
         return cls(atoms=tuple(sorted(dict(rounds).items())))
 
     @property
@@ -243,12 +232,12 @@ class FiniteLaw:
         return sum(terms[1:], start=terms[0])  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return a proved upper bound on the epsilon of a search whose rounds are pure with this epsilon. The exact cost is
-        the larger of two suprema (theory 2b.1, price), which `privacy.law_prices` bounds.
+        """Return a proved upper bound on the epsilon of a search with pure rounds: the larger of two suprema (theory 2b.1,
+        price), bounded by `privacy.law_prices`.
 
         Raises
         ------
-        BudgetError : if the epsilon of a round is above 300, because the rounding errors are not bounded there.
+        BudgetError : if the epsilon of a round is above 300, where rounding errors are not bounded.
         """
         from synthrelease.privacy.law_prices import LARGEST_EPSILON, largest_log_ratio
 
@@ -263,10 +252,8 @@ class FiniteLaw:
         return min(most, _up(largest_log_ratio(self.atoms, epsilon)))
 
     def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:
-        """Return the epsilon of a search with (epsilon, delta)-DP rounds, rounded up. It is the epsilon for pure rounds
-        plus at least (k - 1) ln(1 / (1 - delta)), where k is the largest number of rounds (theory 2b.9, approximate
-        rounds).
-        """
+        """Return the epsilon of a search with (epsilon, delta)-DP rounds, rounded up: the epsilon for pure rounds plus at least
+        (k - 1) ln(1 / (1 - delta)), k the largest number of rounds (theory 2b.9, approximate rounds)."""
         extra = (self.atoms[-1][0] - 1) * delta / (1 - delta)
         return _up(self.price(epsilon) + extra) if extra else self.price(epsilon)
 
@@ -291,14 +278,14 @@ def _up(value: Fraction) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionRule:
-    """The rule that says how often a round (fit, draw, test) is repeated: until a round is accepted, until a stop coin ends
-    the search, or for a hidden random number of rounds.
+    """The rule that says how often a round (fit, draw, test) is repeated: until one is accepted, until a stop coin ends the
+    search, or for a hidden random number of rounds.
 
     Attributes
     ----------
-    stop_probability : gamma. Without a shape, it is the probability, from 0 to 1, that the search ends after a rejected round.
+    stop_probability : gamma. Without a shape, the probability, from 0 to 1, that the search ends after a rejected round.
     shape : eta of a truncated negative binomial number of rounds, or None for a stop coin.
-    rounds : the distribution of a hidden number of rounds with finitely many values. The other two attributes are then ignored.
+    rounds : a distribution with finitely many values, which replaces the other two attributes, or None.
     """
 
     stop_probability: Fraction = Fraction(0)
@@ -307,7 +294,7 @@ class SelectionRule:
 
     @property
     def law(self) -> StopCoin | NegativeBinomial | FiniteLaw | None:
-        """Return the distribution of the hidden number of rounds, or None if rounds are repeated until a round is accepted.
+        """Return the distribution of the hidden number of rounds, or None if rounds are repeated until one is accepted.
 
         Raises
         ------
@@ -325,24 +312,20 @@ class SelectionRule:
 
 
 def private_selection(name: str, one_round: Charge, rule: SelectionRule | None = None, delta: Fraction = Fraction(0)) -> Charge:
-    """Return the charge of a selection: rounds are repeated until a round is accepted or the rule ends the search.
-
-    Only the output of the accepted round may be published.
+    """Return the charge of a selection: rounds are repeated until one is accepted or the rule ends the search. Only the output
+    of the accepted round may be published.
 
     For pure rounds, the distribution of the hidden number of rounds determines the cost (theory 2b.1, price). With a stop coin,
     the cost is epsilon + ln((E + gamma) / (1 + gamma E)), E = e^epsilon (theory 2b.2, price of the stop coin). Without a stop
     coin (gamma = 0), pure rounds cost 2 epsilon (theory 2.1, known threshold, pure; Liu & Talwar, STOC 2019, Theorem 3.1).
 
-    Other rounds have an epsilon at some delta. The epsilon of their selection is `approximate_price` of the distribution. Its
-    delta is the mean number of rounds times the delta of a round (theory 2b.9, approximate rounds). The epsilon of
-    zero-concentrated and Gaussian rounds is computed for `delta` divided by the mean number of rounds. Zero-concentrated rounds
-    may also have a truncated negative binomial number of rounds: `curves.selected` (theory 2.5, hidden number of rounds;
-    Papernot & Steinke, ICLR 2022, Theorem 2).
+    Other rounds have an epsilon at some delta. The epsilon of their selection is `approximate_price` of the distribution; its
+    delta is the mean number of rounds times the delta of a round (theory 2b.9, approximate rounds). Curves are converted at
+    `delta` divided by the mean number of rounds. Zero-concentrated rounds may also have a truncated negative binomial number of
+    rounds: `curves.selected` (theory 2.5, hidden number of rounds; Papernot & Steinke, ICLR 2022, Theorem 2).
 
     Parameters
     ----------
-    name : the name of the charge.
-    one_round : the charge of one round.
     rule : the rule by which rounds are repeated; by default until one is accepted.
     delta : the delta of the whole selection, for rounds that are curves.
 
@@ -366,17 +349,15 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
 
 
 def _twice(name: str, one_round: Charge) -> Charge:
-    """Return the charge of a search that repeats pure rounds until one is accepted: twice the epsilon of a round (theory
-    2.1, known threshold, pure).
-    """
+    """Return twice the epsilon of a round: pure rounds are repeated until one is accepted (theory 2.1, known threshold,
+    pure)."""
     because = "selection with a known threshold doubles the charge of one round (Liu & Talwar 2019, Theorem 3.1)"
     return Charge(name=name, epsilon=2 * one_round.epsilon, because=because, rule=SELECTION, parts=(one_round,))
 
 
 def _priced(name: str, one_round: Charge, law: StoppingLaw) -> Charge:
-    """Return the charge of a search whose rounds are pure. The epsilon of the search follows from the epsilon of a round
-    and from `law`, the distribution of the number of rounds (theory 2b.1, price).
-    """
+    """Return the charge of a search whose rounds are pure, with `law` as the distribution of their number (theory 2b.1,
+    price)."""
     price = law.price(one_round.epsilon)
     paid = f"with rounds of {decimal_text(one_round.epsilon)} that costs {decimal_text(price)}"
     because = f"{law.words}; {paid} (theory 2b.1, price)"
@@ -384,9 +365,8 @@ def _priced(name: str, one_round: Charge, law: StoppingLaw) -> Charge:
 
 
 def _approximate(name: str, one_round: Charge, law: StopCoin | FiniteLaw, delta: Fraction) -> Charge:
-    """Return the charge of a search whose rounds have an epsilon at some delta. The delta of the search is the mean number
-    of rounds times the delta of a round.
-    """
+    """Return the charge of a search whose rounds have an epsilon at some delta; its delta is the mean number of rounds times
+    this delta."""
     if one_round.renyi is None:
         epsilon, share, whole = one_round.epsilon, one_round.delta, tidy_up(law.exact_mean * one_round.delta)
     else:
@@ -405,9 +385,8 @@ def _approximate(name: str, one_round: Charge, law: StopCoin | FiniteLaw, delta:
 
 
 def _negative_binomial(name: str, one_round: Charge, law: NegativeBinomial) -> Charge:
-    """Return the charge of a search whose rounds are zero-concentrated. The number of rounds is hidden, and has a truncated
-    negative binomial distribution. The charge is a Renyi curve (theory 2.5, hidden number of rounds).
-    """
+    """Return the charge of a search with zero-concentrated rounds and a truncated negative binomial number of them: a Renyi
+    curve (theory 2.5, hidden number of rounds)."""
     if one_round.renyi is None:
         raise BudgetError(
             f"Each round has delta = {float(one_round.delta):g}. With a truncated negative binomial number of rounds, every "
@@ -421,7 +400,7 @@ def _negative_binomial(name: str, one_round: Charge, law: NegativeBinomial) -> C
 
 
 def tidy_up(delta: Fraction) -> Fraction:
-    """Round a delta up to about six significant digits. A ledger can then add it exactly to other deltas."""
+    """Round a delta up to about six significant digits, so that a ledger can add it exactly."""
     if delta == 0:
         return delta
     step = Fraction(10) ** (len(str(int(delta))) - 1 if delta >= 1 else -len(str(int(1 / delta)))) / 10**6

@@ -1,8 +1,7 @@
 """Compute the privacy loss of releases that each read one piece of a register, and of random pieces of rows within one release.
 
-Every record has a public record number, and a secret key assigns each number permanently to a piece. A release reads one piece,
-or all rows. If a record is replaced and its number stays the same, only two kinds of releases are affected: releases that
-read its piece, and releases that read all rows.
+Every record has a public record number, and a secret key assigns each number permanently to a piece. If a record is replaced
+and its number stays the same, only releases that read its piece, or all rows, are affected.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ MOST_PIECES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class SplitRule:
-    """The setting that says which piece of a split register a release reads.
+    """The piece of a split register that a release reads.
 
     Attributes
     ----------
     by : the column of the file with the public record number, which is not released.
     piece : the number of the piece, from 1 to `of`.
-    of : the number of pieces into which the register is split.
+    of : the number of pieces.
     """
 
     by: str
@@ -53,13 +52,12 @@ class Split:
 
 @dataclass(frozen=True, kw_only=True)
 class Spent:
-    """How much epsilon (or delta) all releases of one dataset have spent so far. Releases of one piece of a split register
-    are added up separately for each piece.
+    """The epsilon (or delta) that all releases of one dataset have spent so far.
 
     Attributes
     ----------
     of_all : the sum over releases of all rows.
-    of_pieces : by piece, the sum of the charges of the releases that read the piece. Pieces that no release read have no entry.
+    of_pieces : the sum over releases of each piece. Pieces that no release read have no entry.
     """
 
     of_all: Fraction
@@ -67,7 +65,7 @@ class Spent:
 
     @classmethod
     def of(cls, charges: Iterable[tuple[int | None, Fraction]]) -> Spent:
-        """Add up charges, which are pairs (piece, epsilon or delta). The piece None stands for a release of all rows."""
+        """Add up charges, pairs (piece, epsilon or delta). The piece None stands for a release of all rows."""
         of_all, of_pieces = Fraction(0), dict[int, Fraction]()
         for piece, amount in charges:
             if piece is None:
@@ -78,22 +76,17 @@ class Spent:
 
     @property
     def most(self) -> Fraction:
-        """Return the largest loss if a record is replaced by a record with the same number, in the same piece (theory
-        11.12, pieces for ever).
-        """
+        """Return the largest loss if a record is replaced by one with the same number, in the same piece (theory 11.12, pieces
+        for ever)."""
         return self.of_all + max(self.of_pieces.values(), default=Fraction(0))
 
     @property
     def most_renumbered(self) -> Fraction:
-        """Return the largest loss that replacing one record can cause if the new record has another number. Then two pieces
-        may change, because the number determines the piece.
-        """
+        """Return the largest loss if a record is replaced by one with another number, which may change two pieces."""
         return self.of_all + sum(sorted(self.of_pieces.values())[-2:], Fraction(0))
 
     def before(self, piece: int | None) -> Fraction:
-        """Return the largest loss so far of a record that the next release reads. The record is in the piece of this release,
-        or in any piece if `piece` is None.
-        """
+        """Return the largest loss so far of a record in this piece, or in any piece if `piece` is None."""
         return self.most if piece is None else self.of_all + self.of_pieces.get(piece, Fraction(0))
 
 
@@ -106,24 +99,24 @@ PIECES: tuple[Piece, Piece] = ("fit", "score")
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionRule:
-    """The rule that divides the rows at random into two pieces: one to which the generator is fitted, and one for the
-    criteria. The division does not depend on the values of the rows.
+    """The rule that divides the rows at random, independently of their values, into two pieces: one for the generator, and one
+    for the criteria.
 
     Attributes
     ----------
-    fit : the share of the rows to which the generator is fitted, above 0 and below 1; the criteria use the other rows.
+    fit : the share of the rows to which the generator is fitted, above 0 and below 1.
     """
 
     fit: Fraction
 
     @property
     def score(self) -> Fraction:
-        """Return the share of the rows that the criteria use: all rows to which the generator is not fitted."""
+        """Return the share of the rows that the criteria use."""
         return 1 - self.fit
 
     def sizes(self, n: int) -> tuple[int, int]:
-        """Return how many of the n rows go to the fit and how many to the criteria, at least 1 each. The two numbers depend
-        on the public number n alone.
+        """Return how many of the n rows go to the fit and how many to the criteria, at least 1 each. Both depend on the public
+        number n alone.
 
         Raises
         ------
@@ -136,16 +129,12 @@ class PartitionRule:
 
 
 def piece_of(charge: Charge) -> Piece | None:
-    """Return which piece of the rows a charge pays for: "fit" or "score". Return None for the charge of the number of rows,
-    because this number is measured before the rows are divided.
-    """
+    """Return which piece of the rows a charge pays for, or None for the number of rows, measured before the division."""
     if charge.name == NUMBER_OF_ROWS:
         return None
     return "fit" if charge.name == GENERATION else "score"
 
 
 def of_piece(charges: Sequence[Charge], piece: Piece | None) -> tuple[Charge, ...]:
-    """Return the charges that pay for mechanisms on this piece of the rows. The piece None stands for mechanisms that run
-    before the rows are divided.
-    """
+    """Return the charges for mechanisms on this piece of the rows, or, if None, before the rows are divided."""
     return tuple(charge for charge in charges if piece_of(charge) == piece)
