@@ -1,6 +1,4 @@
-"""Write associations.csv from release.json alone. The file lists which associations between columns the released rows
-preserve.
-"""
+"""Write associations.csv, which lists the associations that the released rows preserve, from release.json alone."""
 
 from __future__ import annotations
 
@@ -24,8 +22,8 @@ HEADER = (
 
 
 def of_document(document: ReleaseDocument) -> Associations | None:
-    """Find the associations between columns that the released rows preserve, such as the association of age and sex. Return
-    None if release.json states settings that no generator accepts (`verify` reports them).
+    """Find the associations between columns that the released rows preserve, or None if release.json states settings that
+    no generator accepts.
     """
     try:
         return release_of(document).associations
@@ -34,8 +32,8 @@ def of_document(document: ReleaseDocument) -> Associations | None:
 
 
 def associations_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return the content of associations.csv in a dict with this name as key. The dict is empty if release.json does not
-    show which associations between columns the rows preserve.
+    """Return the content of associations.csv in a dict with this name as key, or an empty dict if the associations are
+    unknown.
 
     The file has a line for every pair of columns, and for every triple whose joint association the rows preserve.
     """

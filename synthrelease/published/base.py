@@ -40,7 +40,7 @@ class OnDisk:
     Attributes
     ----------
     sha256 : SHA-256 checksum of the file, from the time when it was first read.
-    state : the size of the file, and those attributes of the file that reveal a later change.
+    state : the size of the file, and attributes that reveal a later change.
     """
 
     path: Path
@@ -49,7 +49,7 @@ class OnDisk:
 
     @classmethod
     def of(cls, path: Path) -> OnDisk:
-        """Return the file at a path. Its checksum is computed once.
+        """Compute the checksum of a file, and return its `OnDisk` object.
 
         Raises
         ------
@@ -61,14 +61,11 @@ class OnDisk:
 
     @classmethod
     def written(cls, path: Path, file: BinaryIO, sha256: str) -> OnDisk:
-        """Return the `OnDisk` object of a file that this program has just written and not yet closed. Its checksum is
-        given.
-        """
+        """Return the `OnDisk` object of a file that this program has just written and not yet closed."""
         return cls(path=path, sha256=sha256, state=_state(os.fstat(file.fileno())))
 
     @property
     def size(self) -> int:
-        """The size of the file in bytes."""
         return self.state[0]
 
     @property
@@ -91,7 +88,7 @@ Keep = Callable[[str, Iterable[bytes]], Content]
 
 
 def in_memory(name: str, pieces: Iterable[bytes]) -> Content:
-    """Join the blocks of a file into one bytes object. Use this function only for files that are known to be small."""
+    """Join the blocks of a file that is known to be small into one bytes object."""
     return b"".join(pieces)
 
 
@@ -106,9 +103,7 @@ def opened(content: Content) -> BinaryIO:
 
 
 class Files(Mapping[str, bytes]):
-    """A read-only mapping from file names to contents in bytes. A large file is not kept in memory, so each access reads it
-    from the disk again.
-    """
+    """A read-only mapping from file names to contents in bytes. Each access to a large file reads it from the disk again."""
 
     def __init__(self, contents: Mapping[str, Content]):
         self.contents: dict[str, Content] = dict(contents.contents if isinstance(contents, Files) else contents)
@@ -128,30 +123,27 @@ class Files(Mapping[str, bytes]):
         return len(self.contents)
 
     def of(self, names: Iterable[str]) -> Files:
-        """Return only the files with these names."""
         chosen = Files({name: self.contents[name] for name in names})
         chosen._digests = self._digests
         return chosen
 
     def __or__(self, contents: Mapping[str, Content]) -> Files:
-        """Return a mapping with these files and further files. Further files replace files with the same name."""
+        """Add files, which replace files with the same name."""
         joined = Files({**self.contents, **contents})
         joined._digests = {name: digest for name, digest in self._digests.items() if name not in contents}
         return joined
 
     def content(self, name: str) -> Content:
-        """Return the bytes of a file, or the `OnDisk` object of a file that is not kept in memory. If there is no such file,
-        return empty bytes.
+        """Return the bytes of a file, or its `OnDisk` object if it is not kept in memory, or empty bytes if there is no
+        such file.
         """
         return self.contents.get(name, b"")
 
     def size(self, name: str) -> int:
-        """Return the size of a file in bytes, or 0 if there is no such file."""
         content = self.content(name)
         return len(content) if isinstance(content, bytes) else content.size
 
     def sha256(self, name: str) -> str:
-        """Return the SHA-256 checksum of a file. It is computed once."""
         content = self.contents[name]
         if not isinstance(content, bytes):
             return content.sha256
@@ -160,12 +152,11 @@ class Files(Mapping[str, bytes]):
         return self._digests[name]
 
     def holds(self, name: str, pieces: Iterable[bytes]) -> bool:
-        """Return whether a file contains exactly these bytes. The comparison stops at the first block that differs."""
+        """Return whether a file contains exactly these bytes."""
         with opened(self.content(name)) as file:
             return all(file.read(len(piece)) == piece for piece in pieces) and not file.read(1)
 
     def changed(self) -> list[str]:
-        """Return the names of the files that changed after they were first read."""
         return [name for name, content in self.contents.items() if isinstance(content, OnDisk) and content.changed]
 
 
@@ -173,9 +164,8 @@ class Files(Mapping[str, bytes]):
 
 
 class _Head(BaseModel):
-    """The two fields that a reader of a published file, such as release.json, needs first: the format number, and the
-    version of the program that wrote the file. In a commitment (the file that fixes a release before the run), these fields
-    have other names.
+    """The format number of a published file, and the version of the program that wrote it. A commitment names these fields
+    differently.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
@@ -189,8 +179,7 @@ def check_format(content: bytes | str, reads: Sequence[int]) -> None:
 
     Parameters
     ----------
-    content : the bytes of the document.
-    reads : the format numbers that this version can read. The first one is the number that this version writes.
+    reads : the format numbers that this version can read, beginning with the number that it writes.
 
     Raises
     ------
@@ -203,13 +192,7 @@ def check_format(content: bytes | str, reads: Sequence[int]) -> None:
 
 
 def _exact(text: str) -> str:
-    """Return the string, after checking that it represents a fraction of at least 0 in lowest terms, in the form of
-    `str(Fraction)`.
-
-    Raises
-    ------
-    Unexpected : if the string has any other form.
-    """
+    """Check that a string is a fraction of at least 0 in lowest terms, in the form of `str(Fraction)`, and return it."""
     if not re.fullmatch(r"[0-9]+(/[1-9][0-9]*)?", text) or str(Fraction(text)) != text:
         raise UnexpectedValue("a fraction of at least 0 in lowest terms, such as '191/20'")
     return text
@@ -223,10 +206,10 @@ Fact = tuple[Literal["private_file", "specification", "published_figures"], str]
 
 
 class Part(BaseModel):
-    """The base class of all sections of release.json. In a file, only fields with a default value may be missing, and unknown
-    fields are not allowed.
+    """The base class of all sections of release.json.
 
-    `published.document.read_leniently` ignores unknown fields.
+    In a file, only fields with a default value may be missing. Only `published.document.read_leniently` allows unknown
+    fields.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
@@ -236,7 +219,7 @@ class Part(BaseModel):
 
     @property
     def unsaid(self) -> set[str]:
-        """Return the names of the fields that have their default values. These fields are not written."""
+        """The names of the fields that have their default values, which are not written."""
         optional = {name: field.default for name, field in type(self).model_fields.items() if not field.is_required()}
         return {name for name, default in optional.items() if getattr(self, name) == default}
 
@@ -247,14 +230,14 @@ class Part(BaseModel):
 
     @classmethod
     def like(cls, value: object, /, **others: Any) -> Self:
-        """Create a section of release.json from an object: each field of the section gets the value of the object's
-        attribute with the same name. Fields that are given as keyword arguments (`others`) are not read from the object.
+        """Create a section of release.json from the attributes of an object with the same names as its fields.
 
-        Fractions become exact strings (an attribute `epsilon` also fills `epsilon_exact`), and tuples become lists.
+        Keyword arguments (`others`) give further fields. Fractions become exact strings (an attribute `epsilon` also fills
+        `epsilon_exact`), and tuples become lists.
 
         Raises
         ------
-        AttributeError : if the object has no attribute for one of the fields. So no field keeps its default value by mistake.
+        AttributeError : if the object has no attribute for a field, so that no field keeps its default value by mistake.
         """
         fields: dict[str, Any] = {}
         for name in cls.model_fields.keys() - others.keys():
@@ -263,11 +246,10 @@ class Part(BaseModel):
         return cls(**fields, **others)
 
     def value_of(self, kind: type[Value], **others: Any) -> Value:
-        """Convert this section back to an object of the data class `kind`, from which `like` created it. Fields that are
-        given as keyword arguments (`others`) are not read from the section.
+        """Convert this section back to an object of the data class `kind`, from which `like` created it.
 
-        Strings that represent exact numbers become fractions, lists become tuples, and numbers become floats where the data
-        class has floats.
+        Keyword arguments (`others`) give further fields. Exact strings become fractions, lists become tuples, and numbers
+        become floats where the data class has floats.
         """
         makes: dict[str, Callable[[Any], Any]] = {"Fraction": Fraction, "float": float, "tuple": tuple}
         fields: dict[str, Any] = {}
@@ -279,14 +261,15 @@ class Part(BaseModel):
         return kind(**fields, **others)
 
     def __copy__(self) -> Self:
-        """Return a copy without cached properties, because fields of the copy may be changed (`model_copy`)."""
+        """Return a copy without cached properties, because `model_copy` may change fields of the copy."""
         copied = super().__copy__()
         object.__setattr__(copied, "__dict__", {name: copied.__dict__[name] for name in type(self).model_fields})
         return copied
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the facts in this section that are published exactly, without noise, such as the number of rows in the
-        file. The privacy guarantee does not hide these facts: it compares only private files in which they are equal.
+        """Return the facts in this section that are published exactly, such as the number of rows in the file.
+
+        The privacy guarantee does not hide these facts: it compares only private files in which they are equal.
 
         Parameters
         ----------
@@ -306,7 +289,7 @@ def six_digits(value: float | None) -> float | int | None:
 
 
 def upwards(value: Fraction) -> float:
-    """Convert an exact epsilon to a float for display. The float is rounded up, so that epsilon is never understated."""
+    """Convert an exact epsilon to a float, rounded up so that epsilon is never understated."""
     return float(decimal_text(value))
 
 
@@ -324,12 +307,6 @@ class SigningError(SynthreleaseError):
 
 
 def load_public_key(path: Path) -> Ed25519PublicKey:
-    """Read an Ed25519 public key from a PEM file.
-
-    Raises
-    ------
-    SigningError : if the file cannot be read, or contains no Ed25519 public key.
-    """
     key = parse_public_key(key_file(path))
     if key is None:
         raise SigningError(f"{path}: this file is not an Ed25519 public key in PEM.")
@@ -337,7 +314,7 @@ def load_public_key(path: Path) -> Ed25519PublicKey:
 
 
 def parse_public_key(content: bytes) -> Ed25519PublicKey | None:
-    """Parse a public key. Return None if the content is not an Ed25519 public key in PEM."""
+    """Parse an Ed25519 public key in PEM. Return None for other content."""
     serialization = cryptography("hazmat.primitives.serialization")
     try:
         key = serialization.load_pem_public_key(content)
@@ -347,7 +324,7 @@ def parse_public_key(content: bytes) -> Ed25519PublicKey | None:
 
 
 def is_signed(content: bytes, signature: bytes, key: Ed25519PublicKey) -> bool:
-    """Return whether the signature of this content was made with the private key that belongs to this public key."""
+    """Return whether the private key of this public key signed the content."""
     try:
         key.verify(signature, content)
     except cryptography("exceptions").InvalidSignature:
@@ -356,7 +333,6 @@ def is_signed(content: bytes, signature: bytes, key: Ed25519PublicKey) -> bool:
 
 
 def public_pem(key: Ed25519PublicKey) -> bytes:
-    """Encode a public key in PEM."""
     serialization = cryptography("hazmat.primitives.serialization")
     pem: bytes = key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     return pem
@@ -371,7 +347,7 @@ def fingerprint(key: Ed25519PublicKey) -> str:
 
 
 def cryptography(module: str) -> Any:
-    """Import a module of the library cryptography and return it.
+    """Import a module of the library cryptography.
 
     Raises
     ------
@@ -404,9 +380,7 @@ _LINE = re.compile(r"([0-9a-f]{64}) [ *]([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 def json_bytes(tables: Any, indent: int | None = 2) -> bytes:
-    """Encode values as JSON in the form that all files of a bundle have: UTF-8, without NaN or infinity, with a line end at the
-    end.
-    """
+    """Encode values as JSON in the form of all files of a bundle: UTF-8, without NaN or infinity, with a final line end."""
     return (json.dumps(tables, indent=indent, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
@@ -421,7 +395,7 @@ def checksum_file(contents: Mapping[str, bytes]) -> bytes:
 
 
 def read_checksums(content: bytes) -> dict[str, str] | None:
-    """Parse the content of SHA256SUMS. Return the checksums by file name, or None if the content has another form."""
+    """Parse SHA256SUMS. Return the checksums by file name, or None if the content has another form."""
     lines = content.decode("ascii", errors="replace").splitlines()
     matches = [_LINE.fullmatch(line) for line in lines]
     checksums = {match[2]: match[1] for match in matches if match}

@@ -1,7 +1,6 @@
 """Define the sections of release.json about the guarantee: its domain, the charges, the criteria and the selection.
 
-Each section is created from an object of the program, and can be converted back to this object. Every epsilon is written twice:
-as a number that is rounded up, and as a string with the exact fraction.
+Every epsilon is written twice: as a number that is rounded up, and as a string with the exact fraction.
 """
 
 from __future__ import annotations
@@ -27,9 +26,7 @@ if TYPE_CHECKING:
 
 
 def in_both(loss: Guarantee | Charge) -> dict[str, Any]:
-    """Return the epsilon and delta of a guarantee or charge as fields of release.json. Each number is stated twice: as a
-    float that is rounded up ("epsilon") and as an exact fraction ("epsilon_exact").
-    """
+    """Return epsilon and delta of a guarantee or charge as fields of release.json: rounded up, and as exact fractions."""
     values = {"epsilon": loss.epsilon, "delta": loss.delta}
     exact = {f"{name}_exact": str(value) for name, value in values.items()}
     return exact | {name: upwards(value) for name, value in values.items()}
@@ -87,9 +84,6 @@ class GuaranteePart(Part):
         return cls.like(guarantee, **in_both(guarantee), person=PersonPart.of(guarantee))
 
     def guarantee(self) -> Guarantee:
-        """Convert this section to the guarantee for one record, as an object of the program. The guarantee for a person
-        follows from it.
-        """
         person = self.person
         return self.value_of(Guarantee, unit_name=person.unit, records_per_person=person.records, why=person.why)
 
@@ -97,24 +91,23 @@ class GuaranteePart(Part):
 class DomainPart(Part):
     """The files to which the guarantee applies, and the public rules for the rows of these files (theory 1.7, resizing).
 
-    The domain is determined by this section, by `bounds`, `missing` and `outside` of the columns, and by the plausibility rules
-    for private rows.
+    The bounds of columns, their treatment of missing and outside values, and the rules for private rows also determine the
+    domain.
 
     Attributes
     ----------
-    way : how the number of rows that the release used was determined: "whole", "counted", "stated" or "exact"
-        (`privacy.charges.RowsRule`). The name of this field in the file is "rows".
-    file_rows : number of rows in the private file, or None if the number of rows that the rules keep is published instead
+    way : how the number of used rows was determined: "whole", "counted", "stated" or "exact" (`privacy.charges.RowsRule`).
+        In the file, this field is "rows".
+    file_rows : number of rows in the private file, or None if the number of rows that the rules keep is published
         ("exact").
-    margin, shortfall : for a counted number, the margin that was subtracted from the noisy count. `shortfall` bounds the
-        probability that the result still exceeds the number of rows that the rules keep. If it does, public rows complete the
-        table.
+    margin, shortfall : for a counted number, the margin that was subtracted from the noisy count, and a bound on the
+        probability that the result still exceeds the number of rows that the rules keep. In this case, public rows complete
+        the table.
     missing_values : the strings that count as missing values.
-    persons : number of different keys in the private file, if a key identifies persons. `file_rows` is then `persons` times the
-        largest number of rows of a person (`records` in the guarantee for a person). The number of rows in the file is not
-        published.
-    first_by : with `persons`, the columns that order a person's rows, or "random". It is None in releases of earlier versions,
-        which ordered rows by released values.
+    persons : number of different keys in the private file, if a key identifies persons. `file_rows` is then `persons` times
+        the largest number of rows of a person; the number of rows in the file is not published.
+    first_by : with `persons`, the columns that order a person's rows, or "random". None in earlier versions, which ordered
+        rows by released values.
     missing_keys : with `persons`, the strings in the key column that mean "no key".
     """
 
@@ -128,9 +121,7 @@ class DomainPart(Part):
     missing_keys: list[str] = []
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """State that the number of persons in the file is published exactly: return its path in release.json. The result is
-        empty if no key identifies the person of each row.
-        """
+        """Return the path of the number of persons, which is published exactly, or nothing if no key identifies persons."""
         return () if self.persons is None else (("private_file", "domain.persons"),)
 
     @classmethod
@@ -157,8 +148,8 @@ class DomainPart(Part):
 
 
 class CurvePart(Part):
-    """The privacy loss of a mechanism as a curve: an upper bound on the Renyi divergence for every order a > 1. The bound is
-    rho a + constant + log_mean / (a - 1).
+    """The privacy loss of a mechanism as an upper bound on the Renyi divergence for every order a > 1: rho a + constant +
+    log_mean / (a - 1).
     """
 
     rho: ExactText
@@ -174,12 +165,11 @@ class CurvePart(Part):
 
 
 class ChargePart(Part):
-    """A node of the charge tree, which shows how the privacy cost of a release is composed of the costs of its steps.
-    `rule` names the rule that computes the cost of this node from the costs of its children, such as their sum.
+    """A node of the charge tree. `rule` names how its privacy cost is composed from the costs of its parts.
 
-    `reason` is the steward's reason for the charge. `renyi` is present if the cost is a curve. Epsilon and delta of this node
-    are then 0, and a node above it states epsilon and delta. `gaussian` is present if the mechanism has the curve rho a and is
-    also mu-Gaussian, with rho = mu^2 / 2.
+    `reason` is the steward's reason for the charge. `renyi` is present if the cost is a curve. Epsilon and delta of this
+    node are then 0, and a node above it states epsilon and delta. `gaussian` is present if the mechanism has the curve rho
+    a and is also mu-Gaussian, with rho = mu^2 / 2.
     """
 
     name: str
@@ -200,8 +190,7 @@ class ChargePart(Part):
         return cls.like(charge, **in_both(charge), renyi=renyi, parts=[cls.of(part) for part in charge.parts])
 
     def charge(self) -> Charge:
-        """Convert this node and all nodes below it to a tree of charges. The costs are taken as stated; this method does
-        not check that the cost of a node follows from the costs of its children.
+        """Convert this node and all nodes below it to a tree of charges, without checking the stated costs.
 
         Raises
         ------
@@ -212,18 +201,17 @@ class ChargePart(Part):
 
     @property
     def rules(self) -> set[str]:
-        """Return the composition rules of this node and of all nodes below it."""
         return {node.rule for node in self.nodes()}
 
     def nodes(self) -> Iterator[ChargePart]:
-        """Yield this node and all nodes below it."""
         yield self
         for part in self.parts:
             yield from part.nodes()
 
     def planned(self) -> Iterator[ChargePart]:
-        """Yield the charges of the single steps that were planned before the run, without the nodes that only combine them.
-        If a library reported more detailed charges for a step, only the charge of the whole step is returned.
+        """Yield the charges of the single steps planned before the run, without nodes that only combine charges.
+
+        A step for which a library reported more detailed charges is yielded as a whole.
         """
         if not self.parts or self.rule == REPLACING:
             yield self
@@ -232,9 +220,7 @@ class ChargePart(Part):
             yield from part.planned()
 
     def leaves(self) -> Iterator[ChargePart]:
-        """Return the charges of the individual mechanisms below this charge, which are not composed of other charges. If
-        this charge itself has no parts, return it alone.
-        """
+        """Return the charges of the individual mechanisms below this charge, or this charge itself if it has no parts."""
         return (node for node in self.nodes() if not node.parts)
 
 
@@ -249,14 +235,13 @@ How = Literal["noise and selection", "noise", "redrawn noise", "measurements", "
 
 
 class IntervalPart(Part):
-    """An interval for the exact criterion value (the value before noise), which compares the released rows with the rows that
-    the release used. `high` is null if the criterion value has no upper bound.
+    """An interval for the exact (noiseless) criterion value on the rows that the release used. `high` is null if there is
+    no upper bound.
 
     Attributes
     ----------
-    file_high : an upper limit, at 95%, on the criterion value for all rows of the file that the rules keep. It is stated if the
-        release used rows that were drawn from them. If no rows were drawn, `high` holds for the file, and `file_high` is
-        absent. It is also absent if there is no limit.
+    file_high : a 95% upper limit on the criterion value for all rows of the file that the rules keep, if the used rows were
+        drawn from them. Absent if no rows were drawn (`high` then holds for the file), or if there is no limit.
     """
 
     level: Number
@@ -267,20 +252,16 @@ class IntervalPart(Part):
 
 
 class OneNoisePart(Part):
-    """The statement that several criterion values share one vector of noise: the number of these values, and the total cost
-    of the vector.
-    """
+    """The number of criterion values that share one vector of noise, and the total cost of the vector."""
 
     figures: Annotated[int, Field(ge=2, le=MOST_SHARING)]
     epsilon_exact: Annotated[ExactText, Field(pattern="^[^0]")]
 
     @classmethod
     def of(cls, noise: OneNoise) -> OneNoisePart:
-        """Create this section from an object that describes the shared noise."""
         return cls.like(noise)
 
     def noise(self) -> OneNoise:
-        """Convert this section back to the object that describes the shared noise."""
         from synthrelease.criteria.facts import OneNoise
 
         return self.value_of(OneNoise)
@@ -294,8 +275,8 @@ class CriterionPart(Part):
     best, worst : the range of possible exact criterion values. `worst` is null if there is no bound.
     decides : whether this noisy criterion value was compared with its threshold to accept or reject the round.
     parameters : all other settings of the criterion in the acceptance file.
-    one_noise : the noise that this criterion value shares with other criterion values, or absent if the noise is separate.
-        `epsilon` is then this criterion's share of the cost.
+    one_noise : the noise that this criterion value shares with others, or absent. `epsilon` is then this criterion's share
+        of the cost.
     """
 
     name: str
@@ -318,20 +299,18 @@ class CriterionPart(Part):
 
     @property
     def noise(self) -> OneNoise | None:
-        """The vector of noise from which this criterion value and the values of other criteria received one entry each, or
-        None if this value shares no noise with others.
-        """
+        """The vector of noise that this criterion value shares with others, or None."""
         return None if self.one_noise is None else self.one_noise.noise()
 
     @property
     def answered(self) -> bool:
-        """Return whether this criterion was evaluated from the published noisy measurements, so that it costs no further
-        epsilon. In this case, `value` is an upper bound on the exact criterion value.
+        """Whether the published noisy measurements give `value`, at no further epsilon. `value` is then an upper bound on
+        the exact value.
         """
         return self.parameters.get("answered_by") == "measurements"
 
     def criterion(self) -> Criterion | None:
-        """Return an object that can evaluate this criterion, or None if no installed package defines criteria of this kind.
+        """Return an object that can evaluate this criterion, or None if no installed package defines its kind.
 
         Raises
         ------
@@ -349,8 +328,8 @@ class CriterionPart(Part):
 
     @classmethod
     def of(cls, score: Score, figure_range: tuple[float, float], parameters: dict[str, Any]) -> CriterionPart:
-        """Convert the released value of a criterion, with its threshold and noise, to a section of release.json. The
-        interval for the exact value stays empty; `bundle.limits` computes it later from the other fields.
+        """Convert the released value of a criterion to a section of release.json. `bundle.limits` fills in its interval
+        later.
         """
         best, worst = figure_range
         return cls.like(
@@ -366,7 +345,6 @@ class CriterionPart(Part):
         )
 
     def score(self) -> Score:
-        """Return the released value of the criterion, with its threshold and noise."""
         from synthrelease.criteria.facts import Score
 
         return self.value_of(Score, one_noise=self.noise)
@@ -376,12 +354,11 @@ class CriterionPart(Part):
 
 
 class JointTestPart(Part):
-    """The noisy test that accepted or rejected a round, that is, one attempt to make a table. The slack of a criterion is
-    how far its value lies below its threshold. A round was accepted if the smallest slack of all criteria, plus noise, was
-    at least `margin`.
+    """The noisy test that accepted or rejected a round, that is, one attempt to make a table.
 
-    Slack and margin are in units of the sensitivity. `false_acceptance` bounds the probability that a round passes although
-    some criterion is above its threshold.
+    The slack of a criterion is how far its value lies below its threshold, in units of the sensitivity. A round was
+    accepted if the smallest slack of all criteria, plus noise, was at least `margin`. `false_acceptance` bounds the
+    probability that a round passes although some criterion is above its threshold.
     """
 
     epsilon_exact: ExactText
@@ -390,11 +367,11 @@ class JointTestPart(Part):
 
 
 class BoundsPart(Part):
-    """The risk of the upper bounds on criterion values that were computed from published noisy measurements: the
-    probability that at least one of these bounds is too low.
+    """The probability that at least one upper bound on a criterion value, computed from published noisy measurements, is
+    too low.
 
-    `risk_exact` is divided evenly among the possible `transformations`. The share of a transformation is divided among the
-    sums that the bounds of this transformation use.
+    `risk_exact` is divided evenly among the possible `transformations`, and then among the sums that the bounds of each
+    use.
     """
 
     risk_exact: ExactText
@@ -403,13 +380,12 @@ class BoundsPart(Part):
 
 class SelectionPart(Part):
     """How the released table was selected: the number of possible configurations (settings of bins, generator and
-    projection), the test that decides whether a round is accepted, and the probability distribution of the number of
-    rounds. A round is one attempt to make a table.
+    projection), the test that accepts a round, and the distribution of the number of rounds. A round is one attempt to make
+    a table.
 
-    `joint_test` is null if each criterion value was compared with its own threshold. `shape` belongs to a truncated negative
-    binomial number of rounds and is null for other distributions. `rounds` lists the probabilities of a distribution with
-    finitely many values, and is absent for other distributions. `stop_probability` is null if and only if `rounds` is present.
-    `bounds` is absent if measurements answer no criterion.
+    `joint_test` is null if each criterion value was compared with its own threshold. `shape` belongs to a truncated
+    negative binomial number of rounds. `rounds` lists the probabilities of a distribution with finitely many values; only
+    then is `stop_probability` null. `bounds` is absent if measurements answer no criterion.
     """
 
     configurations: int
@@ -432,7 +408,7 @@ class SelectionPart(Part):
 
     @property
     def rule(self) -> SelectionRule:
-        """Return the rule that determines the number of rounds.
+        """The rule that determines the number of rounds.
 
         Raises
         ------
@@ -447,9 +423,10 @@ class SelectionPart(Part):
 
     @property
     def measured_times(self) -> float:
-        """Return an upper bound on the expected number of times that the noisy tables of a release are measured. It is 1 if
-        all rounds (attempts to make a table) use the same measurements. Otherwise it is the expected number of rounds, or
-        infinity if this is not known.
+        """An upper bound on the expected number of measurements of the noisy tables of a release.
+
+        The bound is 1 if all rounds share the measurements, otherwise the expected number of rounds, or infinity if this is
+        unknown.
         """
         if self.shared_measurements:
             return 1.0

@@ -1,4 +1,4 @@
-"""Define how release.json describes columns, bins and plausibility rules. Also define the columns of a loaded release."""
+"""Define how release.json describes columns, bins and plausibility rules."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ OutsidePolicy = Literal["drop", "clip", "bin", "error"]
 
 
 class BinPart(Part):
-    """A bin of a column: an interval [from, below) of numbers (with null for an open end), a list of categories, or the bin
-    of missing values.
+    """A bin of a column: an interval [from, below) of numbers (null for an open end), a list of categories, or the bin of
+    missing values.
 
     Attributes
     ----------
@@ -43,9 +43,7 @@ class BinPart(Part):
 
     @classmethod
     def all_of(cls, column: Column, binning: Binning) -> Iterator[BinPart]:
-        """Yield the bins of a column as sections of release.json. If a bin has no lower or no upper limit, this edge is
-        null.
-        """
+        """Yield the bins of a column as sections of release.json."""
         inside: list[list[str]] = [[] for _ in binning.labels]
         for atom, into in zip(column.atoms.labels, binning.of_atom, strict=True):
             inside[into].append(atom)
@@ -62,13 +60,10 @@ class BinPart(Part):
 
     @property
     def edges(self) -> tuple[float, float]:
-        """The edges [low, high) of a bin of numbers. An open end is infinite."""
         return -math.inf if self.lower is None else float(self.lower), math.inf if self.below is None else float(self.below)
 
     def holds(self, inner: BinPart) -> bool:
-        """Return whether all values of another bin belong to this bin. Both are bins of the same column, such as 0-19 and
-        5-9.
-        """
+        """Return whether all values of another bin of the same column belong to this bin."""
         if self.missing or inner.missing:
             return self.missing == inner.missing
         if self.categories is not None or inner.categories is not None:
@@ -81,19 +76,16 @@ class ColumnPart(Part):
 
     Attributes
     ----------
-    source, part : the name of the column in the private file and, for a date, which component of the date was read, such as
-        "year".
+    source, part : the name of the column in the private file and, for a date, the component that was read, such as "year".
     bounds, bounds_by : the public bounds of the column's values, and the stated source of these bounds.
-    missing, outside : how a row is treated if its value is missing or outside the bounds. "drop" excludes the row, "clip" moves
-        the value to the nearest bound, and "error" refuses the file. With "bin", missing values or unlisted strings have their
-        own bin.
+    missing, outside : how a row is treated if its value is missing or outside the bounds. "drop" excludes the row, "clip"
+        moves the value to the nearest bound, "error" refuses the file, and "bin" gives missing values or unlisted strings
+        their own bin.
     outside_label : the label of the category for unlisted strings, or empty if the column has no such category.
-    characters : the number of characters at the beginning of a string that are looked up in `texts`, or null for the whole
-        string.
-    minus : for a number of days between two dates, the column of the private file with the date that is subtracted. If `part`
-        is "year", the value is the number of completed years instead.
-    date_format, minus_format : the format of the dates, if it is not yyyy-mm-dd. `minus_format` is the format of the dates in
-        `minus`, if it differs from `date_format`.
+    characters : the number of first characters of a string that are looked up in `texts`, or null for the whole string.
+    minus : for a number of days between two dates, the column with the date that is subtracted. If `part` is "year", the
+        value is the number of completed years instead.
+    date_format, minus_format : the format of the dates, if not yyyy-mm-dd, and of the dates in `minus`, if different.
     missing_values : strings that mean a missing value in this column, in addition to the strings for the whole file.
     texts : for each category, the strings in the file that mean this category.
     step : step of the grid to which the exact values of rows were rounded, or absent if no criterion uses exact values.
@@ -124,7 +116,6 @@ class ColumnPart(Part):
 
     @classmethod
     def of(cls, column: Column, binning: Binning) -> ColumnPart:
-        """Create the description of a column of the released table, with its bins."""
         return cls.like(
             column,
             binning=binning.name,
@@ -139,11 +130,10 @@ class ColumnPart(Part):
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """The public bounds on the values that the bins contain."""
+        """The public bounds on the values of the column."""
         return None if self.bounds is None else (float(self.bounds[0]), float(self.bounds[1]))
 
     def published(self) -> PublishedColumn:
-        """Convert this section to an object that describes the column for users of a loaded release."""
         has_edges = self.kind != "category"
         edges = [bin_.edges for bin_ in self.bins if not bin_.missing] if has_edges else []
         return self.value_of(
@@ -164,7 +154,6 @@ class ColumnPart(Part):
 
 
 def _texts(column: Column) -> dict[str, list[str]]:
-    """Return, for each category, the strings in the file that mean this category."""
     texts: dict[str, list[str]] = {label: [] for label in column.atoms.labels[: column.atoms.present]}
     for text, index in column.values.items():
         texts[column.atoms.labels[index]].append(text)
@@ -172,8 +161,8 @@ def _texts(column: Column) -> dict[str, list[str]]:
 
 
 class RulePart(Part):
-    """A plausibility rule: a combination of values that must never occur (`never`), and the reason. The rule applies to
-    private rows ("raw"), to released rows ("synthetic"), or to both.
+    """A plausibility rule: a combination that must never occur (`never`) in private rows ("raw"), released rows
+    ("synthetic") or both, and the reason.
     """
 
     never: str

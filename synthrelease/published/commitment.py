@@ -1,8 +1,8 @@
 """Define a commitment: a document with all facts that are fixed before a release is made.
 
-Its digest is published before the run, for example in an official gazette. The file itself may be published with the release.
-Everybody can then check that the following facts were fixed beforehand: columns, bins, criteria, thresholds, budgets, the
-distribution of the number of rounds and the version of the program. A commitment contains nothing about the private file.
+Its digest is published before the run, for example in an official gazette. Everybody can then check that columns, bins,
+criteria, thresholds, budgets, the distribution of the number of rounds and the version of the program were fixed
+beforehand. A commitment contains nothing about the private file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from synthrelease.settings.reading import dotted
 
 
 def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
-    """Yield the statements of a release that readers must believe, because nobody can check them without the private file.
+    """Yield the statements of a release that nobody can check without the private file.
+
     Each statement is part of a sentence, such as "that noise was drawn as stated".
 
     Parameters
@@ -67,8 +68,8 @@ MAX_BYTES = 10_000_000
 
 
 class LedgerHeadPart(Part):
-    """The state of the ledger (the list of all charges to a dataset) before the run: the name of the dataset, the number of
-    charges, and a digest of all charges (`head`). A commitment states it, because the run must begin with the same state.
+    """The state of the ledger (the list of all charges to a dataset) from which the run must begin: the name of the
+    dataset, the number of charges, and a digest of all charges (`head`).
     """
 
     dataset: str
@@ -77,7 +78,7 @@ class LedgerHeadPart(Part):
 
 
 class CommittedCriterionPart(Part):
-    """The name, kind, threshold and epsilon of a criterion, which a commitment fixes before the run."""
+    """The facts about a criterion that a commitment fixes before the run."""
 
     name: str
     kind: str
@@ -86,30 +87,29 @@ class CommittedCriterionPart(Part):
 
 
 class CommittedYearsPart(PlanOfYearsPart):
-    """The multi-year plan in a commitment, and the year and run of this plan for which the commitment was made.
+    """The multi-year plan in a commitment, and the year and run for which the commitment was made.
 
     Attributes
     ----------
-    again : whether the run is the second release of its year. Such a release needs its own commitment. Absent in commitments of
-        version 1.0.0, which never cover a second release.
+    again : whether the run is the second release of its year, which needs its own commitment. Absent in version 1.0.0,
+        whose commitments never cover a second release.
     """
 
     again: bool | None = None
 
 
 class CommitmentPart(Part):
-    """The content of a commitment: all facts that are fixed, and can be shown to be fixed, before a release is made.
+    """The content of a commitment: all facts that are fixed before a release is made.
 
     Attributes
     ----------
-    specification : the digest of specification.json. This file is the canonical text of the two files of the steward, with the
-        shortlist.
+    specification : the digest of specification.json, the canonical text of the steward's two files, with the shortlist.
     program : the version of synthrelease.
     ledger : the state of the ledger, or null if no ledger was named.
     charges, selection, criteria : the planned charges, selection and criteria.
-    years : the multi-year plan, or absent if there is no plan. If there is a plan, the commitment fixes the names, kinds and
-        thresholds of the criteria for every year. It fixes all other fields for the release of `year` (the second release of
-        this year if `again`).
+    years : the multi-year plan, or absent. With a plan, the commitment fixes the names, kinds and thresholds of the
+        criteria for every year, and all other fields for the release of `year` (the second release of this year if
+        `again`).
     """
 
     commitment: Literal[1]
@@ -133,7 +133,7 @@ class CommitmentPart(Part):
 
 
 def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
-    """Read a commitment from a file. Return its content, and the SHA-256 digest of the file.
+    """Read a commitment from a file. Return the commitment, and the SHA-256 digest of the file.
 
     Raises
     ------

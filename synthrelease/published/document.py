@@ -1,21 +1,19 @@
-"""Define the structure of release.json as a set of models. Documents are written from these models, and `verify` and `load`
-read documents with the same models.
+"""Define the structure of release.json, with which documents are both written and read.
 
-**The promise** (docs/bundle.md, what programs may rely on). A document states its format number. This number is 1 since version
+**The promise** (docs/bundle.md, what programs may rely on). A document states its format number, which is 1 since version
 1.0.0, the first published version:
 
-- Without a new number, only optional fields may be added. A document without such a field means the same as a document with the
-  field's default value, and a field with its default value is not written. So every later version reads every document with
-  this number. `load` of every earlier version ignores unknown fields, so it reads later documents with this number.
-- A new number is needed to remove or rename a field, to change its type, unit or meaning, to require a new field, or to allow a
-  further value of a field (such as a rule of the charges).
-- Documents with a later number are refused. The message names the version of synthrelease that wrote the document and can read
-  it.
+- Without a new number, only optional fields may be added. A document without such a field means the same as a document with
+  the field's default value, and a field with its default value is not written. So every later version reads every document
+  with this number, and `load` of every earlier version does so, too, because it ignores unknown fields.
+- A new number is needed to remove or rename a field, to change its type, unit or meaning, to require a new field, or to
+  allow a further value of a field (such as a rule of the charges).
+- Documents with a later number are refused. The message names the version of synthrelease that can read them.
 - Documents with the provisional number 5, from the last versions before 1.0.0, are format 1 without SIGN.md.
 
-The classes are read in two ways: `read_strictly` for `verify`, which must check every field, and `read_leniently` for `load`,
-which ignores fields of later versions. Use the version of `verify` that wrote the bundle. If `verify` finds unknown fields, it
-says that another version wrote them.
+`read_strictly` serves `verify`, which must check every field; `read_leniently` serves `load`, which ignores fields of later
+versions. Use the version of `verify` that wrote the bundle. If `verify` finds unknown fields, it says that another version
+wrote them.
 """
 
 from __future__ import annotations
@@ -72,8 +70,8 @@ Standard = Literal["multiplicative", "(epsilon, delta)", "zCDP"]
 
 
 class ScopePart(Part):
-    """A list of the facts that a release publishes exactly, without noise, grouped by their source. Each fact is named by
-    its path in release.json, such as "domain.file_rows".
+    """The facts that a release publishes exactly, by their source. Each fact is a path in release.json, such as
+    "domain.file_rows".
 
     Attributes
     ----------
@@ -92,9 +90,8 @@ class ScopePart(Part):
 
         Parameters
         ----------
-        domain : the section that says how the number of rows was determined. A counted number is a noisy output, so it is not
-            an exact fact.
-        parts : further sections of the document. Each section names the facts that it publishes exactly.
+        domain : how the number of rows was determined. A counted number is a noisy output, so it is not an exact fact.
+        parts : further sections of the document.
         """
         of_the_file = {
             "exact": ["n_rows", "domain.rows"],
@@ -111,12 +108,11 @@ class ScopePart(Part):
         )
 
     def places(self) -> list[str]:
-        """The paths in release.json of all facts in this list."""
         return [*self.private_file, *self.specification, *self.published_figures]
 
 
 class IntensityPart(Part):
-    """The size of the privacy loss: epsilon and delta. `delta_exact` is "0" if the standard is "multiplicative"."""
+    """The size of the privacy loss. `delta_exact` is "0" if the standard is "multiplicative"."""
 
     epsilon_exact: ExactText
     delta_exact: ExactText
@@ -128,10 +124,10 @@ class FlavourPart(Part):
     Attributes
     ----------
     domain : the files that the guarantee covers.
-    scope : the facts that are published exactly. They are the same in all files that the guarantee compares.
+    scope : the facts that are published exactly, and that are the same in all files that the guarantee compares.
     unit : the unit in which two neighbouring files differ.
-    standard : how two output distributions are compared: "multiplicative" (pure), "(epsilon, delta)", or "zCDP". No release
-        states "zCDP" here, but descriptions of other methods may.
+    standard : how two output distributions are compared: "multiplicative" (pure), "(epsilon, delta)", or "zCDP", which only
+        descriptions of other methods state.
     intensity : the size of the privacy loss for neighbouring files.
     """
 
@@ -143,7 +139,7 @@ class FlavourPart(Part):
 
     @classmethod
     def of(cls, guarantee: Guarantee, domain: DomainPart, parts: Iterable[Part] = ()) -> FlavourPart:
-        """Describe a guarantee by its five components. The exactly published facts are found as in `ScopePart.of`."""
+        """Describe a guarantee by its five components. `ScopePart.of` finds the exactly published facts."""
         return cls(
             domain=DOMAIN,
             scope=ScopePart.of(domain, parts),
@@ -159,8 +155,7 @@ BEFORE: Literal[5] = 5
 
 
 class ReleaseDocument(Part):
-    """The complete content of release.json. The fields are in the order of the file. Fields with default values and unused
-    options are not written.
+    """The complete content of release.json, with the fields in the order of the file.
 
     Attributes
     ----------
@@ -169,8 +164,7 @@ class ReleaseDocument(Part):
     marks : columns that summarise indicators.
     specification : the digest of specification.json: the configuration and the acceptance file, without [card].
     files : the SHA-256 checksums of the data files.
-    versions : versions of the software that computed the release. `written_by` is the version of synthrelease that wrote the
-        documents.
+    versions : versions of the software that computed the release. `written_by` is the version that wrote the documents.
     calibration : the published totals to which the rows are weighted, and the weights.
     flavour : the guarantee, described by its components for use by programs.
     bundle : further file formats that the publisher requested.
@@ -178,15 +172,13 @@ class ReleaseDocument(Part):
     split : the piece of a split register that the release used.
     series : other releases of the same register.
     population : the population from which the file is a simple random sample.
-    scout : the noisy tables that were published before the release, and the cap on the total cost of these tables and the
-        release.
+    scout : the noisy tables published before the release, and the cap on the total cost of these tables and the release.
     design : the survey design of the file.
     imputation : complete copies of the rows.
     estimates : answers from the published noisy tables.
     models : sums that were measured to answer named questions, and the answers.
     intended_queries : the questions that the release is meant to answer.
-    plugins : other packages that the release used, with versions and digests. This program does not prove the privacy
-        statements of these packages.
+    plugins : other packages that the release used, with versions and digests. Their privacy statements are not proved here.
     not_promised : associations between columns that the publisher does not promise to preserve.
     attacks : results of attacks on public rows, as the publisher reports them.
     """
@@ -234,99 +226,80 @@ class ReleaseDocument(Part):
 
     @property
     def provisional(self) -> bool:
-        """Return whether a version of synthrelease before 1.0.0 made this release. Some checks treat such releases
-        differently.
-        """
+        """Whether a version before 1.0.0 made this release."""
         return self.run_by.startswith("0.")
 
     @property
     def run_by(self) -> str:
-        """The version of synthrelease that made the run."""
         return self.versions.get("synthrelease", self.written_by)
 
     @property
     def first_run(self) -> bool:
-        """Return whether version 1.0.0 or earlier of synthrelease made this release. These versions published fewer of the
-        facts that were fixed before the run.
-        """
+        """Whether version 1.0.0 or earlier made this release, and so published fewer of the facts fixed before the run."""
         return is_first_or_before(self.run_by)
 
     @property
     def first_documents(self) -> bool:
-        """Return whether version 1.0.0 or earlier wrote the documents. Later versions write more documents."""
+        """Whether version 1.0.0 or earlier wrote the documents. Later versions write more documents."""
         return is_first_or_before(self.written_by)
 
     @property
     def fixed_parts(self) -> dict[str, dict[str, Any]]:
-        """Return the settings in release.json that had to be fixed before the run, although other texts in the same section
-        may change later. At present, this is only the multi-year plan in the section "series".
+        """The settings that had to be fixed before the run, although other texts in the same section may change later. At
+        present, this is only the multi-year plan in the section "series".
         """
         fixed = None if self.series is None else self.series.fixed
         return {} if fixed is None else {"series": fixed}
 
     @property
     def parts(self) -> dict[str, Part]:
-        """Return the sections of release.json that describe the optional features of this release, such as "calibration"
-        for weights. The keys are the names of the options.
-        """
+        """The sections about the options that this release uses, by the name of the option."""
         return {name: part for name in OPTIONS if (part := getattr(self, name)) is not None}
 
     @property
     def csv(self) -> str:
-        """The name of the CSV file with the released table."""
         return f"{self.bundle.stem}.csv"
 
     @property
     def parquet(self) -> str:
-        """The name of the Parquet file with the released table."""
         return f"{self.bundle.stem}.parquet"
 
     @property
     def rows_worked_with(self) -> int:
-        """The number of rows of the private file that the release used. The released table has the same number of rows,
-        unless the rows were divided at random into two pieces ([partition]).
+        """The number of rows of the private file that the release used: as many as the table has, unless [partition]
+        divided them.
         """
         return self.n_rows if self.divided_rows is None else self.divided_rows
 
     @property
     def secret_piece(self) -> bool:
-        """Return whether a secret key decides which rows of the file the release used."""
+        """Whether a secret key decides which rows of the file the release used."""
         return self.split is not None
 
     @property
     def figures_about(self) -> str:
-        """Return a phrase that says which part of the rows the criterion values describe, such as "a piece of the register
-        ([split])". The phrase is empty if the release uses neither [partition] nor [split].
-        """
+        """A phrase for the part of the rows that criterion values describe, or "" without [partition] and [split]."""
         if self.partition is not None:
             return "a random piece of the rows ([partition])"
         return "" if self.split is None else "a piece of the register ([split])"
 
     @property
     def ledger_note(self) -> str:
-        """Return a note for the end of the line about this release in a listing of the ledger (the list of all charges to a
-        dataset). The note is, for example, ", piece 2" if the release used the second piece of a split register, and
-        otherwise empty.
-        """
+        """A note for this release in a listing of the ledger, such as ", piece 2" of a split register, otherwise ""."""
         return "" if self.split is None else f", piece {self.split.piece}"
 
     @property
     def divided_rows(self) -> int | None:
-        """The number of rows that were divided at random into two pieces, or None if rows were not divided."""
         return None if self.partition is None else self.partition.rows
 
     @property
     def several_releases(self) -> bool:
-        """Return whether other releases from the same records exist or may exist. The privacy losses of all these releases add
-        up.
-        """
+        """Whether other releases from the same records exist or may exist. Their privacy losses add up."""
         return self.split is not None or (self.series is not None and self.series.several_releases)
 
     @property
     def shape(self) -> TableShape:
-        """Describe the columns of the released table, such as their names and labels, so that the files with the rows can
-        be read.
-        """
+        """The columns of the released table, as a reader of the files with rows needs them."""
         return TableShape(
             names=tuple(column.name for column in self.columns),
             labels=tuple(column.labels for column in self.columns),
@@ -338,36 +311,35 @@ class ReleaseDocument(Part):
 
     @property
     def linked(self) -> Linked | None:
-        """Return which columns describe a root (such as a household) and which columns describe its members (such as its
-        persons), or None if the rows have no members.
+        """Which columns describe a root (such as a household) and which its members (such as persons), or None without
+        members.
         """
         return None if self.members is None else self.members.linked
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """List the columns whose value in a row follows from other columns, each with these other columns. For example,
-        `("region", ("municipality",))` says that the municipality of a row determines its region.
+        """The columns whose value follows from other columns, each with these columns, such as `("region",
+        ("municipality",))`.
         """
         of_areas = () if self.geography is None else self.geography.functions
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
 
     @property
     def table_files(self) -> tuple[TableFile, ...]:
-        """Return the file that contains the table or, for linked tables, the file of the roots and the file of the members."""
+        """The file of the table or, for linked tables, the files of the roots and of the members."""
         return files_of(self.columns, self.linked, self.bundle)
 
     @property
     def tables(self) -> tuple[tuple[str, str], ...]:
-        """Return the file names of the table in CSV and in Parquet. Each name is paired with the name of the members' file
-        (empty if there are no members).
-        """
+        """The file names of the table in CSV and in Parquet, each paired with the name of the members' file (or "")."""
         names = [self.bundle.named(f"members.{ending}") if self.linked else "" for ending in ("csv", "parquet")]
         return (self.csv, names[0]), (self.parquet, names[1])
 
     @property
     def measured_bins(self) -> int:
-        """An upper bound on the number of different sets of bins in which the published noisy tables could have appeared,
-        if all rounds (attempts to make a table) use the same measurements. It is 1 if each round measures its own tables.
+        """An upper bound on the number of sets of bins in which shared noisy tables could have been published.
+
+        The bound is 1 if each round (attempt to make a table) measures its own tables.
         """
         selection = self.selection
         if not selection.shared_measurements:
@@ -378,20 +350,17 @@ class ReleaseDocument(Part):
 
     @property
     def measured_once(self) -> bool:
-        """Return whether the noisy tables were measured exactly once, and could have been released in one set of bins only.
-        If so, an interval needs no correction for several possibilities.
+        """Whether the noisy tables were measured exactly once and could have been released in one set of bins only.
+        Intervals then need no correction for several possibilities.
         """
         return self.selection.measured_times * self.measured_bins == 1
 
     @property
     def weighted(self) -> bool:
-        """Return whether the table has a column "weight", which contains the weights of the rows."""
         return self.calibration is not None and self.calibration.weights is not None
 
     def role_of(self, column: ColumnPart) -> Literal["weight", "cluster group", "stratum", "answer"]:
-        """Return the role of a column of the table in the survey design of the file, such as "stratum". The column is an
-        "answer" if it has no special role.
-        """
+        """Return the role of a column in the survey design of the file. A column without a special role is an "answer"."""
         if self.design is None:
             return "answer"
         if column.name in (self.design.weight, self.design.groups):
@@ -400,17 +369,13 @@ class ReleaseDocument(Part):
 
     @property
     def not_a_sample(self) -> tuple[NotSample, ...]:
-        """Return the reasons why the file is not a simple random sample of a population, such as "clusters" in its survey
-        design. The reasons are taken from the published estimates or, if these give none, from other fields of
-        release.json.
-        """
+        """The reasons why the file is not a simple random sample of a population, such as "clusters" in its survey design."""
         if self.estimates is not None and self.estimates.not_a_sample is not None:
             return tuple(self.estimates.not_a_sample)
         return self.declared(design_weights=any("weight" in part.parameters for part in self.criteria))
 
     def declared(self, *, design_weights: bool) -> tuple[NotSample, ...]:
-        """Find out from release.json why the file is not a simple random sample of a population. Return all reasons that
-        apply, such as "several rows of a person".
+        """Find the reasons in release.json why the file is not a simple random sample of a population.
 
         Parameters
         ----------
@@ -426,15 +391,13 @@ class ReleaseDocument(Part):
 
     @property
     def raw_rules(self) -> list[str]:
-        """Return, for each rule that excludes impossible rows of the private file, the combination of values that must
-        never occur.
-        """
+        """The combinations of values that rules exclude from the private file."""
         return [rule.never for rule in self.rules if "raw" in rule.applies_to]
 
     @property
     def minimum_count(self) -> int:
-        """Return how often every distinct row occurs in the table at least: the largest number that the projection or a
-        criterion guarantees. Without a guarantee, the number is 1.
+        """How often every distinct row occurs at least: the largest number that the projection or a criterion guarantees,
+        or 1.
         """
         from synthrelease.generators.projections import published_projection
 
@@ -444,8 +407,8 @@ class ReleaseDocument(Part):
 
     @cached_property
     def public_facts(self) -> PublicFacts:
-        """Collect the facts in this document that criteria may use without any privacy cost, such as the number of rows and
-        the bins. The released rows and the rules for private rows are not included.
+        """The facts in this document that criteria may use without privacy cost, without released rows and rules for
+        private rows.
         """
         from synthrelease.criteria.facts import PublicFacts
 
@@ -458,9 +421,7 @@ class ReleaseDocument(Part):
         )
 
     def released_groups(self) -> dict[str, tuple[Group, ...]]:
-        """Return the groups of bins that are defined for some columns, by the name of the column. For each group, the
-        result says which of the released bins belong to it.
-        """
+        """Return, for each column that has groups, which released bins belong to each group."""
         from synthrelease.criteria.facts import Group
 
         return {
@@ -474,9 +435,7 @@ class ReleaseDocument(Part):
         return json_bytes(self.model_dump(mode="json", by_alias=True))
 
     def dumped(self) -> bytes:
-        """Return the content of release.json in bytes. It is computed once and kept, because several documents contain its
-        digest.
-        """
+        """Return the content of release.json, which is computed once because several documents contain its digest."""
         return self._content
 
 

@@ -57,11 +57,10 @@ class Measurements:
     ----------
     tables : the noisy tables on the released bins.
     sums : measured sums of scores. Each score is a function of the released bins.
-    times : upper bound on the mean number of measurements before the release. The bound is 1 if all rounds share the
-        measurements, otherwise the mean number of rounds, or infinity if the number of rounds has no limit.
-    bins : the largest number of transformations with whose bins the tables could have been released, if all rounds share the
-        measurements. The choice among these transformations depends on the noise. If each round measured its own tables, `bins`
-        is 1, because a round draws its bins before it measures.
+    times : upper bound on the mean number of measurements before the release: 1 if all rounds share the measurements,
+        otherwise the mean number of rounds, or infinity without a limit.
+    bins : the largest number of transformations with whose bins shared tables could have been released, because this choice
+        depends on the noise. It is 1 if each round measured its own tables.
     """
 
     tables: tuple[PublishedMeasurement, ...]
@@ -76,39 +75,35 @@ class PublishedRelease:
 
     Attributes
     ----------
-    folder : the path of the folder from which the release was loaded.
+    folder : the folder from which the release was loaded.
     guarantee : the differential-privacy guarantee, for a record and for a person; `epsilon` is an exact fraction.
-    domain : the files to which the guarantee applies. It has the attributes `file_rows` and `way` (how the number of rows was
+    domain : the files to which the guarantee applies, with the attributes `file_rows` and `way` (how the number of rows was
         determined).
     charges : the tree of charges, whose total is the guarantee.
     criteria : for every acceptance criterion, its released value, its threshold, and the noise in this value.
-    evaluation : sentences that explain what the criterion values measure.
     schema : the columns, in the order of the table.
-    rules : the plausibility rules. Each rule has the attributes `never` (the combination that must not occur), `applies_to`
-        (private or released rows) and `why`.
+    rules : the plausibility rules, with the attributes `never` (the combination that must not occur), `applies_to` (private
+        or released rows) and `why`.
     configuration : the transformation, generator and projection that were drawn at random and used.
     parameters : the settings of each criterion, without name, kind, threshold and epsilon.
     groups : for each column that has groups, the groups of bins that criteria compare.
     codes : (n_rows, n_columns) array: for every row, the index of its bin in each column.
     measurements : the noisy tables from which the rows were made, or None if they are not published.
-    measured : whether limits on errors follow from published noisy tables. No limits follow if the number of measurements had
-        no upper bound.
+    measured : whether limits on errors follow from published noisy tables. None follow if the number of measurements had no
+        upper bound.
     intended : the questions that the release is meant to answer.
-    weights : the (n_rows,) weights of the rows, if the release was calibrated to published totals. `table()` returns the rows
-        without them.
-    divided_rows : the number of rows of the private file that were divided at random into two pieces, or None if the rows were
-        not divided.
-    figures_about : a phrase that says which rows the criterion values describe, or empty if they describe all rows.
-    estimates : answers to the intended questions from the noisy tables, with intervals, or None if no noisy tables are
-        published.
-    models : sums that were measured to answer stated questions, and the answers, or None if there are no such questions.
+    weights : the (n_rows,) weights of the rows, if the release was calibrated to published totals. `table()` leaves them
+        out.
+    divided_rows : the number of rows of the private file that were divided at random into two pieces, or None.
+    figures_about : a phrase that says which rows the criterion values describe, or empty for all rows.
+    estimates : answers to the intended questions from published noisy tables, with intervals, or None.
+    models : sums that were measured to answer stated questions, and the answers, or None.
     not_a_sample : the reasons in release.json why the rows are no simple random sample of a population.
-    design : the survey design of the private file, or None if the release states none.
-    population : the size of the population of which the private file is a simple random sample, if the release states this
-        size.
-    linked : which columns describe the root and which describe its members, if each row is a root with all its members (such as
-        a household with its persons); None otherwise.
-    functions : the columns whose value is determined by other columns in every row, each with these other columns. For example,
+    design : the survey design of the private file, or None.
+    population : the stated size of the population of which the private file is a simple random sample, or None.
+    linked : which columns describe the root and which its members, if each row is a root with all its members (such as a
+        household with its persons); otherwise None.
+    functions : the columns whose value is determined by other columns in every row, each with these columns. For example,
         `("region", ("municipality",))` means that the municipality determines the region.
 
     Examples
@@ -163,20 +158,19 @@ class PublishedRelease:
 
     @cached_property
     def layout(self) -> Layout:
-        """The names of the columns, each with the number of bins of the column."""
         return Layout(columns=tuple(c.name for c in self.schema), sizes=tuple(len(c.labels) for c in self.schema))
 
     @property
     def measured_rows(self) -> int:
-        """Return the number of rows from which the generator learned. If the rows were divided at random into two pieces,
-        this is the size of the first piece; the criteria use the second piece.
+        """The number of rows from which the generator learned: the first piece, if the rows were divided at random into two
+        pieces.
         """
         return self.n_rows if self.divided_rows is None else self.divided_rows - self.n_rows
 
     @cached_property
     def design_weights(self) -> np.ndarray | None:
-        """Return the (n_rows,) design weights of the rows, or None if the release has no column of design weights. The
-        weight of a row is the number that represents its bin, such as 22.5 for the bin "20-25".
+        """The (n_rows,) design weights of the rows, or None. The weight of a row is the representative value of its bin,
+        such as 22.5 for "20-25".
         """
         if self.design is None or self.design.weight is None:
             return None
@@ -189,31 +183,31 @@ class PublishedRelease:
 
     @cached_property
     def counts(self) -> Counts:
-        """The table as a list of distinct rows, each with the number of times that it occurs."""
+        """The distinct rows of the table, each with its number of occurrences."""
         return Counts.of(self.layout, list(self.codes.T))
 
     def carries(self, *columns: str) -> Association:
         """Return whether the rows preserve the association of two or three columns.
 
-        "yes" means that a table of these columns was measured, or follows from a measured table. Statistics of these columns
-        then have only two errors: the noise, and the error that is caused by the random drawing of rows. "mostly noise" means
-        that a table of these columns was measured, but its noise is larger than the association, and larger than chance alone
-        could explain. The answer is also "mostly noise" if the fit reproduces less than 0.8 of the association because of its
-        prior. "in part" means that no measured table contained all the columns. The rows then preserve only that part of the
-        association that the columns in `through` explain. So group means may be in a different order than in the file, and a
-        slope may have the opposite sign. "no" means that the columns are independent in the released rows, whatever their
-        association in the file is. "not known" means that the tables of the generator are not published.
+        "yes": a table of these columns was measured, or follows from a measured table. Statistics of these columns then
+        have only two errors: the noise, and the random drawing of rows. "mostly noise": such a table was measured, but its
+        noise is larger than the association and larger than chance alone could explain, or the fit reproduces less than 0.8
+        of the association because of its prior. "in part": no measured table contained all the columns, so the rows
+        preserve only the part of the association that the columns in `through` explain. Group means may then be in a
+        different order than in the file, and a slope may have the opposite sign. "no": the columns are independent in the
+        released rows, whatever their association in the file is. "not known": the tables of the generator are not
+        published.
 
         Parameters
         ----------
-        columns : names of two or three different columns. Columns of members refer to the same member. For example, `stays_2`
-            belongs to the second member; together with this column, `ward` means the ward of the second member.
+        columns : names of two or three different columns. Columns of members refer to the same member: together with
+            `stays_2`, `ward` means the ward of the second member.
 
         Returns
         -------
-        The association of the columns in the rows. As a boolean, it is true if the rows preserve the association. `carried`,
-        `how` and `through` give the reason. `noise` and `mean_cell` are in rows, `repeats` is a share, `strength` and
-        `noise_strength` are Cramer's V.
+        The association of the columns, which is true as a boolean if the rows preserve it. `carried`, `how` and `through`
+        give the reason. `noise` and `mean_cell` are in rows, `repeats` is a share, `strength` and `noise_strength` are
+        Cramer's V.
 
         Raises
         ------
@@ -253,7 +247,7 @@ class PublishedRelease:
 
         Raises
         ------
-        ValueError : if the document has settings that no generator accepts, for example because somebody changed it.
+        ValueError : if the document has settings that no generator accepts.
         """
         from synthrelease.generators import GENERATORS
         from synthrelease.generators.associations import Associations, Strengths, all_functions
@@ -278,13 +272,12 @@ class PublishedRelease:
         )
 
     def table(self, *, numbers: bool = False) -> pd.DataFrame:
-        """Return the released rows as a new pandas frame. Every column contains the labels of bins as categories, which are
-        ordered if the bins have an order.
+        """Return the released rows as a new pandas frame of categories, which are ordered if the bins have an order.
 
         Parameters
         ----------
-        numbers : if True, a column in which every bin has a representative value contains these values instead of labels. NaN
-            means a missing value. The mean of these numbers is not the mean of the exact values in the file.
+        numbers : if True, columns whose bins all have representative values contain these values instead of labels, with
+            NaN for missing values. Their mean is not the mean of the exact values in the file.
 
         Raises
         ------
@@ -303,7 +296,7 @@ class PublishedRelease:
 
 
 def _ruled(rules: Sequence[RulePart], layout: Layout) -> Iterator[Columns]:
-    """Yield, for each plausibility rule for released rows, the indices of the columns that it names."""
+    """Yield the indices of the columns that each plausibility rule for released rows names."""
     for rule in rules:
         if "synthetic" in rule.applies_to:
             names = {match[0].partition(".")[0] for match in NAME_OR_TEXT.finditer(rule.never)}
@@ -314,17 +307,14 @@ def _ruled(rules: Sequence[RulePart], layout: Layout) -> Iterator[Columns]:
 
 
 def public_facts(loaded: PublishedRelease) -> PublicFacts:
-    """Collect the public facts about a loaded release with which its criteria can be explained in words, such as its bins
-    and its released counts. The rules for private rows are not included.
-    """
+    """Collect the public facts with which the criteria of a release can be explained, without rules for private rows."""
     return PublicFacts(
         n=loaded.n_rows, columns=loaded.schema, groups=loaded.groups, criteria={}, counts=loaded.counts, linked=loaded.linked
     )
 
 
 def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
-    """Return an object that can evaluate the criterion at this position of the release, or None if no installed package
-    defines criteria of its kind.
+    """Return an object that can evaluate a criterion of the release, or None if no installed package defines its kind.
 
     Raises
     ------
@@ -345,8 +335,7 @@ def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
 def load(folder: str | Path) -> PublishedRelease:
     """Load a release from its folder.
 
-    The line ends of the CSV files may have been changed, for example to "\\r\\n" on Windows. Only the labels of the bins are
-    compared.
+    The line ends of the CSV files may have been changed, for example to "\r\n" on Windows.
 
     Raises
     ------
@@ -364,8 +353,7 @@ def load(folder: str | Path) -> PublishedRelease:
 
 
 def load_without_rows(folder: str | Path) -> tuple[ReleaseDocument, PublishedRelease]:
-    """Load a release from its folder, with its noisy tables but without its rows. Return release.json as a document, and the
-    release.
+    """Load a release from its folder, with its noisy tables but without its rows. Return release.json, and the release.
 
     Raises
     ------
@@ -384,7 +372,7 @@ def load_without_rows(folder: str | Path) -> tuple[ReleaseDocument, PublishedRel
 def release_of(
     document: ReleaseDocument, *, folder: Path = Path("."), measurements: Measurements | None = None
 ) -> PublishedRelease:
-    """Create a loaded release from the content of release.json alone. It has no released rows.
+    """Create a loaded release, without rows, from the content of release.json alone.
 
     Raises
     ------
@@ -447,9 +435,7 @@ def document_of(path: Path) -> ReleaseDocument:
 
 
 def _measurements(path: Path, document: ReleaseDocument, columns: tuple[PublishedColumn, ...]) -> Measurements | None:
-    """Read the noisy tables from measurements.json, and convert them to the bins of the released columns. Return None if
-    the release has no such file.
-    """
+    """Read the noisy tables on the bins of the released columns, or return None if the release has no such file."""
     if NAME not in document.files or not path.is_file():
         return None
     try:
@@ -488,13 +474,7 @@ def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Se
 
 
 def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarray | None]:
-    """Read the rows of a release. Return the (n_rows, n_columns) indices of their bins, and their (n_rows,) weights, or None
-    for the weights if the table has none.
-
-    Raises
-    ------
-    InputError : if the table does not fit the document.
-    """
+    """Read the (n_rows, n_columns) bin indices and the (n_rows,) weights of a release. The weights may be None."""
     shape, (name, members) = document.shape, document.tables[0]
     path = folder / name
     try:
@@ -509,12 +489,7 @@ def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarr
 
 
 def _on_disk(path: Path) -> Content:
-    """Open a file that contains rows. A byte order mark, which Windows editors add, is skipped.
-
-    Raises
-    ------
-    InputError : if the folder has no such file.
-    """
+    """Open a file that contains rows, without the byte order mark that Windows editors add."""
     problem = "does not exist"
     try:
         with path.open("rb") as opened:

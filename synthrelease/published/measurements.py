@@ -1,29 +1,27 @@
-"""Define measurements.json, which contains the noisy tables from which the released table was made. With these tables, readers
-can compute answers with intervals, or fit models.
+"""Define measurements.json, the noisy tables from which the released table was made. Readers can compute answers with
+intervals from them, or fit models.
 
     {"format": 1, "n_rows": n, "tables": [{"columns": [...], "labels": [[...], ...], "released": [[...], ...],
       "epsilon": "1/8", "noise": "discrete Laplace", "scale": 16.0, "variance": 511.8, "counts": [[...], ...]}],
       "sums": [{"sum": "age[0..9]:weight[-2 0 3]", "columns": [...], "labels": [[...], ...], "released": [[...], ...],
       "epsilon": "1/50", "noise": "discrete Laplace", "scale": 204800.0, "variance": ..., "steps": [[...], ...], "value": ...}]}
 
-Tables. `counts` is nested, with one level per column in the order of `columns`. Each number is the exact count plus independent
-noise z with Pr[z] proportional to exp(-|z| / scale). So a number may be negative. If `noise` is "rounded Gaussian", `rho`
-replaces `epsilon`, and z is a normal number with mean 0 and standard deviation `scale`, rounded to the nearest whole number.
-`labels` are the measured bins, and `released` gives, for each of them, the index of the released bin that contains it.
+Tables. `counts` is nested, with one level per column in the order of `columns`. Each number is the exact count plus
+independent noise z with Pr[z] proportional to exp(-|z| / scale), so it may be negative. If `noise` is "rounded Gaussian",
+`rho` replaces `epsilon`, and z is a normal number with mean 0 and standard deviation `scale`, rounded to the nearest whole
+number. `labels` are the measured bins, and `released` gives the index of the released bin that contains each of them.
 
 Sums. A sum adds up a score over all rows, such as a score of the cell of age and weight. `steps` has the score of every
-measured cell, rescaled to whole numbers: the lowest score is 0 and the highest is 4096. `value` is the sum of `steps` over
-all rows, plus noise with the scale of the sum. If the exact values of rows were added up, `own_values` replaces `steps`,
-and has the smallest and the largest contribution of a row (least, most). The sum over rows is then n * least + value *
-(most - least) / 4096, apart from the noise and a rounding error of up to half a step per row. `sums` is absent if no sums
-were measured.
+measured cell, rescaled to whole numbers from 0 (lowest) to 4096 (highest). `value` is the sum of `steps` over all rows,
+plus noise with the scale of the sum. If the exact values of rows were added up, `own_values` replaces `steps`, and has the
+smallest and the largest contribution of a row (least, most). The sum over rows is then n * least + value * (most - least) /
+4096, apart from the noise and a rounding error of up to half a step per row. `sums` is absent if no sums were measured.
 
-Shared noise. If `noise` is "one noise", `together` consecutive sums share one noise vector. Their noise terms z are drawn
-together with Pr[z] proportional to exp(-max|z_i| / scale). So these noise terms are not independent, and `epsilon` is the
-cost of all these sums together.
+Shared noise. If `noise` is "one noise", `together` consecutive sums share one noise vector, drawn with Pr[z] proportional
+to exp(-max|z_i| / scale). These noise terms are not independent, and `epsilon` is the cost of all these sums together.
 
-The number of rows, n, is exact. The charge "generation" in release.json pays for the measurements, so using them costs nothing
-more.
+The number of rows, n, is exact. The charge "generation" in release.json pays for the measurements, so using them costs
+nothing more.
 """
 
 from __future__ import annotations
@@ -54,9 +52,7 @@ NotSample = Literal["design weights", "calibration to totals", "several rows of 
 
 
 class RatioPart(Part):
-    """The estimated ratio of two shares with its interval. The estimate is null if the noise could explain a
-    denominator of 0.
-    """
+    """The estimated ratio of two shares. The estimate is null if the noise could explain a denominator of 0."""
 
     name: str
     estimate: Number | None
@@ -64,7 +60,7 @@ class RatioPart(Part):
     high: Number | None
 
     def in_words(self) -> str:
-        """Format the ratio with its interval as text, such as "risk ratio 1.2 (1.1 to 1.3)"."""
+        """Format the ratio with its interval, such as "risk ratio 1.2 (1.1 to 1.3)"."""
         if None in (self.estimate, self.low, self.high):
             return f"{self.name} {NOT_ESTIMABLE}"
         between = f"at most {self.high:.3g}" if self.low == 0 else f"{self.low:.3g} to {self.high:.3g}"
@@ -76,17 +72,16 @@ class IntendedEstimatePart(Part):
 
     Attributes
     ----------
-    question : the question in the form of `synthrelease estimate`. A question about a number of rows is written as a question
-        about a share. Its estimate and its interval are then the share times the number of rows that the rules keep.
-    estimate : the estimate. It is null if the statistic is not estimable, or if the number of rows that the rules keep is
-        unknown.
-    low, high : the interval for the rows of the file that the rules keep, computed from exact values and rounded to six digits.
-        An open end is null.
-    binned_low, binned_high : the interval for the mean of representative values. `estimate` is an estimate of this mean.
-        Absent if representative values equal the exact values.
+    question : the question in the form of `synthrelease estimate`. A question about a number of rows is written as a
+        question about a share; its estimate and interval are then multiplied by the number of rows that the rules keep.
+    estimate : the estimate, or null if the statistic is not estimable or the number of rows that the rules keep is unknown.
+    low, high : the interval for the exact values in the rows of the file that the rules keep, rounded to six digits. An
+        open end is null.
+    binned_low, binned_high : the interval for the mean of representative values, which `estimate` estimates. Absent if
+        representative values equal the exact values.
     unit : "rows", the unit of the averaged column, or "" for a share.
-    ratios : the risk ratio and the odds ratio of two groups, if the estimate is the difference between their shares; otherwise
-        absent.
+    ratios : the risk ratio and the odds ratio of two groups, if the estimate is the difference between their shares;
+        otherwise absent.
     """
 
     question: str
@@ -105,7 +100,6 @@ class IntendedEstimatePart(Part):
         return {name: value for name, value in dump(self).items() if name not in absent}
 
     def in_words(self, level: float) -> str:
-        """Format the estimate with its interval as text."""
         share = self.unit == "" and self.question.startswith("share ")
         unit, scale = "%" if share else f" {self.unit}" if self.unit else "", 100 if share else 1
         binned = (self.binned_low, self.binned_high) if self.binned_low is not None else (self.low, self.high)
@@ -137,13 +131,13 @@ class IntendedEstimatePart(Part):
 
 
 class StrengthsPart(Part):
-    """How strongly pairs of columns are associated, and the share of rows in each bin. Both are computed from the noisy
-    tables in measurements.json and corrected for the noise (`generators.associations.Strengths`).
+    """The strengths of associations and the shares of bins, from the noisy tables and corrected for the noise
+    (`generators.associations.Strengths`).
 
     Attributes
     ----------
-    shares : for each column, the share of the rows in each bin. The bin of missing values is left out.
-    pairs : Cramer's V for each pair of columns that was measured together. A pair is named in the form "a:b".
+    shares : for each column, the share of the rows in each bin, without the bin of missing values.
+    pairs : Cramer's V for each pair of columns that was measured together, by the name "a:b".
     """
 
     shares: dict[str, list[Number]]
@@ -158,15 +152,14 @@ class EstimatesPart(Part):
     ----------
     level : the confidence of each interval separately.
     together : the columns of each noisy table. Questions have an estimate if one table contains all their columns.
-    intended : an estimate for each question that the release is meant to answer, in the order of the questions, or null if the
-        question cannot be answered from a noisy table.
+    intended : an estimate for each question that the release is meant to answer, or null if no noisy table answers the
+        question.
     errors : half of the width, in rows, of the widest interval of the counts in estimates.csv, by column or pair of columns
-        ("a:b"). A true error may be larger, because one interval in twenty may miss its true value. Absent if there is no
+        ("a:b"). One interval in twenty may miss its true value, so a true error may be larger. Absent without
         estimates.csv.
     not_a_sample : the reasons why there is no interval for a population: design weights, calibration, several rows of a
-        person, or clusters without a design effect. The list is empty if the specification declares none of these reasons.
-        Absent in releases of version 1.0.0, which always stated such intervals, and also stated numbers that are not
-        estimable.
+        person, or clusters without a design effect. Absent in releases of version 1.0.0, which always stated such
+        intervals, and also stated numbers that are not estimable.
     strengths : the strength of associations; absent in releases written before 1.1.0.
     """
 
@@ -179,9 +172,7 @@ class EstimatesPart(Part):
 
 
 def _decimals(width: float) -> int:
-    """Return the number of decimals (at most six) that show a number of this size with two significant digits. For example,
-    the result for 0.012 is 3.
-    """
+    """Return how many decimals, at most six, show a number of this size with two significant digits, such as 3 for 0.012."""
     return min(6, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 6
 
 
@@ -205,15 +196,15 @@ class MeasuredTablePart(Part):
 
     @property
     def kind(self) -> type[CountNoise]:
-        """The class that describes the distribution of the noise in this table."""
+        """The distribution of the noise in this table."""
         from synthrelease.generators.measured_noise import LAWS  # imported here, because readers of rows do not need it
 
         return LAWS[self.noise]
 
     @property
     def cost(self) -> Fraction:
-        """Return the privacy cost of measuring this table: an epsilon if its noise is discrete Laplace, or the rho of
-        zero-concentrated differential privacy if its noise is Gaussian.
+        """The privacy cost of this table: an epsilon for discrete Laplace noise, or the rho of zero-concentrated
+        differential privacy for Gaussian noise.
 
         Raises
         ------
@@ -227,9 +218,8 @@ class MeasuredTablePart(Part):
 
 
 class MeasuredSumPart(Part):
-    """One noisy sum over all rows in measurements.json. A row adds either a score, which depends on its bins (`steps`), or
-    its exact value in a column. For exact values, `own_values` states the smallest and the largest amount that a row can
-    add.
+    """One noisy sum over all rows. A row adds a score of its bins (`steps`), or its exact value in a column (at least and
+    at most `own_values`).
     """
 
     sum: str
@@ -247,7 +237,7 @@ class MeasuredSumPart(Part):
 
 
 class MeasurementsPart(Part):
-    """The complete content of measurements.json. `sums` is absent if no sums were measured."""
+    """The content of measurements.json. `sums` is absent if no sums were measured."""
 
     format: Literal[1]
     n_rows: Annotated[int, Field(ge=1)]
@@ -255,22 +245,19 @@ class MeasurementsPart(Part):
     sums: list[MeasuredSumPart] | None = None
 
     def dumped(self) -> bytes:
-        """Return the bytes of the file."""
         return json_bytes(self.model_dump(mode="json"), indent=None)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublishedMeasurement:
-    """One published noisy table of counts, converted to the bins of the released columns. A released bin may combine
-    several of the bins that were measured.
+    """One published noisy table of counts on the released bins. A released bin may combine several measured bins.
 
     Attributes
     ----------
     columns : names of the columns of the table, in the order of the release.
-    values : noisy counts with one axis per column. If several measured bins form a released bin, the counts of the measured
-        bins are added up.
+    values : noisy counts with one axis per column. The counts of the measured bins that form a released bin are added up.
     cells : for each entry of `values`, the number of noisy counts whose sum it is.
-    cost : the cost of the table. The cost is an epsilon, or a rho if the noise is Gaussian.
+    cost : the epsilon of the table, or its rho if the noise is Gaussian.
     law : the name of the noise distribution.
     """
 
@@ -282,7 +269,7 @@ class PublishedMeasurement:
 
     @cached_property
     def noise(self) -> CountNoise:
-        """The probability distribution of the noise that was added to each measured count."""
+        """The distribution of the noise in each measured count."""
         from synthrelease.generators.measured_noise import LAWS  # imported here, because readers of rows do not need it
 
         return LAWS[self.law].of_table(self.cost)
@@ -290,14 +277,15 @@ class PublishedMeasurement:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublishedSum:
-    """One published noisy sum over all rows, with the amount that a row adds stated for the bins of the released columns.
+    """One published noisy sum over all rows, on the bins of the released columns.
 
     Attributes
     ----------
     name : the formula of the scores in the configuration.
     columns : names of the columns of the table, in the order of the release.
     steps : whole numbers with one axis per column: the contribution of a row in each released cell to the sum.
-    value : the noisy sum. The noise is discrete Laplace of scale `sensitivity` / epsilon, or one component of a shared noise.
+    value : the noisy sum. The noise is discrete Laplace of scale `sensitivity` / epsilon, or one component of a shared
+        noise.
     sensitivity : the difference between the largest and the smallest step of all measured cells.
     together : number of sums that share one noise vector, including this sum.
     """
@@ -312,7 +300,7 @@ class PublishedSum:
 
 
 def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignore"]) -> MeasurementsPart:
-    """Parse measurements.json, and return it as a model.
+    """Parse measurements.json.
 
     Raises
     ------
@@ -329,8 +317,9 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
 
 
 def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -> PublishedSum | None:
-    """Convert a noisy sum of scores to the bins of the released columns, which may combine several measured bins. Return
-    None if a released bin combines bins with different scores, or if the sum adds up exact values instead of scores.
+    """Convert a noisy sum of scores to the released bins, which may combine several measured bins.
+
+    Return None if a released bin combines bins with different scores, or if the sum adds up exact values instead of scores.
 
     Parameters
     ----------
@@ -371,9 +360,7 @@ def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -
 
 
 def _fit(into: Sequence[Sequence[int]], shape: Sequence[int], bins: Sequence[Sequence[str]]) -> bool:
-    """Return whether the columns have the stated numbers of measured bins, and every measured bin is assigned to an
-    existing released bin.
-    """
+    """Return whether the columns have these numbers of measured bins, each assigned to an existing released bin."""
     return len(into) == len(bins) == len(shape) and all(
         len(indices) == size and all(0 <= index < len(labels) for index in indices)
         for indices, size, labels in zip(into, shape, bins, strict=True)
@@ -381,8 +368,7 @@ def _fit(into: Sequence[Sequence[int]], shape: Sequence[int], bins: Sequence[Seq
 
 
 def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) -> PublishedMeasurement:
-    """Convert a noisy table to the bins of the released columns. If several measured bins form one released bin, their
-    counts are added up.
+    """Convert a noisy table to the released bins. The counts of measured bins that form one released bin are added up.
 
     Parameters
     ----------

@@ -5,14 +5,14 @@
      "models": [{"question": "mean age", "limits": {"age": [0, 99]}}], "answers": [...]}
 
 A sum adds up a product over all rows. Each factor in `of` is either the exact value of the row (clipped to the limits in
-brackets and scaled to the range from -1 to 1) or a condition (1 if the row meets it, else 0). Rows that do not meet `where`, or
-have no value in one of the columns `valued`, add 0. Up to its noise, the sum is n * low + value * (high - low) / steps, where n
-is the number of rows. The noise terms of all `size` sums with the same `noise` are drawn together, with Pr[z] proportional to
-exp(-max|z_i| / scale).
+brackets and scaled to the range from -1 to 1) or a condition (1 if the row meets it, else 0). Rows that do not meet
+`where`, or lack a value in a column of `valued`, add 0. Up to its noise, the sum is n * low + value * (high - low) / steps,
+where n is the number of rows. The noise terms of all `size` sums with the same `noise` are drawn together, with Pr[z]
+proportional to exp(-max|z_i| / scale).
 
-For means of groups, the measured sums are in `groups`. Each row distributes 2^30 units over the three `shares` of its group.
-The proportions are (1 - t)^2, 2 t (1 - t) and t^2. Here t, from 0 to 1, is the position of the row's value between the limits.
-Every share has discrete Laplace noise of `scale`.
+For means of groups, the measured sums are in `groups`. Each row distributes 2^30 units over the three `shares` of its
+group, in the proportions (1 - t)^2, 2 t (1 - t) and t^2, where t, from 0 to 1, is the position of the row's value between
+the limits. Every share has discrete Laplace noise of `scale`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ Positive = Annotated[Number, Field(gt=0)]
 
 
 class SharedNoisePart(Part):
-    """One vector of noise, whose entries were added to several sums (one entry to each): the scale of the noise, the number
-    of sums, and their total epsilon.
-    """
+    """One vector of noise, with one entry for each of `size` sums: its scale, and the total epsilon of these sums."""
 
     epsilon: ExactText
     scale: Positive
@@ -38,8 +36,8 @@ class SharedNoisePart(Part):
 
 
 class SumPart(Part):
-    """A noisy sum over all rows. Each row adds a product of at most two factors, and this product lies between `low` and
-    `high`. `value` is the sum in steps; a step is a fixed fraction of the range from `low` to `high`.
+    """A noisy sum over all rows of a product of at most two factors, which lies between `low` and `high`. `value` is the
+    sum in steps, a fixed fraction of the range from `low` to `high`.
     """
 
     of: Annotated[list[str], Field(max_length=2)]
@@ -52,21 +50,21 @@ class SumPart(Part):
 
 
 class GroupPart(Part):
-    """A group of rows, such as all women, and the three noisy sums that give the mean of the group."""
+    """A group of rows, such as all women, and the three noisy sums that give its mean."""
 
     group: str
     shares: Annotated[list[int], Field(min_length=3, max_length=3)]
 
 
 class ModelPart(Part):
-    """A question that was answered by its own measurement of the private file, with the settings of this measurement.
+    """A question that was answered by its own measurement of the private file.
 
     Attributes
     ----------
     limits : limits to which the exact values of each column are clipped.
     valued : columns in which a row must have a value; other rows add 0.
-    epsilon, scale, groups : for means of groups, the epsilon, the scale of the noise, and the groups. The noise of these sums
-        is independent of other noise.
+    epsilon, scale, groups : for means of groups, the epsilon, the scale of the noise, and the groups. The noise of these
+        sums is independent of other noise.
     """
 
     question: str
@@ -79,8 +77,8 @@ class ModelPart(Part):
 
 
 class ModelTermPart(Part):
-    """One number in the answer to a question, such as a coefficient of a regression, with its intervals. The number is null
-    if the noisy sums do not determine it, and the ends of an interval are null if there is no interval.
+    """One number in the answer to a question, such as a coefficient of a regression. It is null if the noisy sums do not
+    determine it, and the ends of an interval are null if there is no interval.
 
     Attributes
     ----------
@@ -108,8 +106,8 @@ class ModelAnswerPart(Part):
 
 
 class ModelsPart(Part):
-    """All questions that were answered by their own measurements of the private file: the noisy sums, their noise, and the
-    answers. `level` is the confidence of each interval separately.
+    """All questions that were answered by their own measurements of the private file. `level` is the confidence of each
+    interval separately.
     """
 
     epsilon: ExactText

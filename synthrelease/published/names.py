@@ -28,15 +28,14 @@ class FileKind:
 
 @dataclass(frozen=True, kw_only=True)
 class FurtherNames:
-    """The additional files that the publisher can request with one list of the configuration. For example, the entry
-    "stata" in the list `formats` of [bundle] requests files for Stata.
+    """The additional files that one list of [bundle], such as `formats`, can request. An entry of the list is, for example,
+    "stata".
 
     Attributes
     ----------
     words : the purpose of each file in one line, by the name of the file.
-    with_rows : for entries of the list such as "stata", the format of the files with rows. The checksums of these files are in
-        release.json.
-    documents : for entries of the list, the names of the files that can be computed from release.json and the table.
+    with_rows : for some entries, the format of the files with rows. Their checksums are in release.json.
+    documents : for some entries, the names of the files that can be computed from release.json and the table.
     packages : for each entry of the list, the library that writes the files.
     extra : the optional dependency group ("extra") of synthrelease that installs these libraries.
     """
@@ -48,7 +47,7 @@ class FurtherNames:
     extra: str = ""
 
     def rows_of(self, chosen: Collection[str]) -> list[FileKind]:
-        """Return the formats in which rows are published if the publisher chose these entries of the list, such as "stata"."""
+        """Return the formats in which rows are published for these entries of the list."""
         return [kind for name, kind in self.with_rows.items() if name in chosen]
 
 
@@ -93,27 +92,23 @@ STEM = "estimates"
 
 
 def namings() -> Mapping[str, FurtherNames]:
-    """Describe the additional files that the publisher can request in [bundle], separately for the two lists "formats" and
-    "catalogues".
-    """
+    """Return the additional files for the two lists "formats" and "catalogues" of [bundle]."""
     return {"formats": FORMATS, "catalogues": CATALOGUES}
 
 
 def kind_of(name: str) -> FileKind | None:
-    """Return the additional format (Stata or SPSS) of a file, judged by the ending of its name. Return None for all other
-    endings.
-    """
+    """Return the additional format (Stata or SPSS) of a file by the ending of its name, or None for other endings."""
     kinds = (kind for naming in namings().values() for kind in naming.with_rows.values())
     return next((kind for kind in kinds if name.endswith(f".{kind.ending}")), None)
 
 
 def kinds_of_rows(bundle: BundleTable) -> list[FileKind]:
-    """Return the additional formats in which the publisher requested the rows, such as Stata."""
+    """Return the additional formats in which the publisher requested the rows."""
     return [kind for name, chosen in bundle.chosen.items() for kind in namings()[name].rows_of(chosen)]
 
 
 def further_names(bundle: BundleTable) -> list[str]:
-    """Return the names of the additional documents that the publisher requested in [bundle], such as read.R."""
+    """Return the names of the additional documents that [bundle] requests, such as read.R."""
     return [
         document
         for name, chosen in bundle.chosen.items()
@@ -124,14 +119,14 @@ def further_names(bundle: BundleTable) -> list[str]:
 
 
 def packages(bundle: BundleTable) -> list[str]:
-    """Return the names of the libraries that write the requested formats, without repetitions."""
+    """Return the libraries that write the requested formats."""
     choices = [(namings()[name].packages, choice) for name, chosen in bundle.chosen.items() for choice in chosen]
     return list(dict.fromkeys(packages[choice] for packages, choice in choices if choice in packages))
 
 
 def page_name(document: ReleaseDocument, language: str) -> str:
-    """Return the file name of the card in a language: README.html in the card's own language, and names such as README.he.html
-    in other languages.
+    """Return the file name of the card: README.html in the card's own language, and names such as README.he.html in other
+    languages.
     """
     return "README.html" if language == document.card.language else f"README.{language}.html"
 
@@ -144,9 +139,7 @@ def ask_name(document: ReleaseDocument, language: str) -> str:
 
 
 def has_ask_page(document: ReleaseDocument) -> bool:
-    """Return whether the release has a page that answers questions (ask.html). It exists only if noisy tables are published
-    and the release states estimates.
-    """
+    """Return whether the release has a page that answers questions (ask.html)."""
     return document.estimates is not None and MEASUREMENTS in document.files
 
 
@@ -161,9 +154,7 @@ def documents(document: ReleaseDocument) -> list[str]:
 
 
 def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
-    """Return the names of the files that are missing only because an older version of synthrelease wrote this release. Each
-    name comes with a sentence that says so.
-    """
+    """Return the files that are missing only because an older version wrote this release, each with a sentence that says so."""
     without = {"SIGN.md"} if document.format == BEFORE else set[str]()
     if document.first_documents:
         later = {ASSOCIATIONS, *(ask_name(document, language) for language in document.card.languages)}
@@ -172,13 +163,13 @@ def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
 
 
 def promised_tables(document: ReleaseDocument) -> list[str]:
-    """Return the files that contain all rows (of roots and of members), in every format that release.json lists."""
+    """Return the files that contain all rows, in every format that release.json lists."""
     endings = ["csv", "parquet", *(kind.ending for kind in kinds_of_rows(document.bundle))]
     return [table.named(ending) for table in document.table_files for ending in endings]
 
 
 def possible_data(document: ReleaseDocument) -> Iterator[str]:
-    """Yield the names of all files with rows or numbers that a release with this document may have."""
+    """Yield the names of all files with rows or numbers that this release may have."""
     yield from promised_tables(document)
     if document.imputation is not None and not document.imputation.failed:
         yield document.imputation.file(document.bundle)
@@ -188,6 +179,6 @@ def possible_data(document: ReleaseDocument) -> Iterator[str]:
 
 
 def possible_names(document: ReleaseDocument) -> set[str]:
-    """Return the names of all files that a bundle with this release.json may contain, except the published specification."""
+    """Return the names of all files that this bundle may contain, except the published specification."""
     data = {name for name in possible_data(document) if name in document.files}
     return {*data, "release.json", *documents(document), CHECKSUMS, SIGNATURE, PUBLIC_KEY}

@@ -1,6 +1,4 @@
-"""Define the sections of release.json about options, with one model for each option. Also define the functions with which
-`verify` checks these sections.
-"""
+"""Define the sections of release.json about options, and functions with which `verify` checks these sections."""
 
 from __future__ import annotations
 
@@ -42,14 +40,14 @@ HEAD = (".imp", ".id", ".imputed")
 
 
 class PartitionPart(Part):
-    """The random division of the used rows into two pieces: the generator learns from the first piece, and the criteria
-    compare the released table with the second. The division does not depend on the values of the rows.
+    """The random division of the used rows, whatever their values: the generator learns from the first piece, and the
+    criteria compare the released table with the second.
 
     Attributes
     ----------
-    fit_exact : the share of the rows to which the generator was fitted, as an exact fraction. The criteria use the other rows.
-    rows, fit_rows, score_rows : the number of rows that the release used, and the number of rows in each of the two pieces. The
-        released table has `score_rows` rows, and the criteria compare it with the second piece.
+    fit_exact : the share of the rows in the first piece, as an exact fraction.
+    rows, fit_rows, score_rows : the number of used rows, and the number of rows in each piece. The released table has
+        `score_rows` rows.
     """
 
     fit_exact: ExactText
@@ -64,12 +62,11 @@ class PartitionPart(Part):
 
     @property
     def rule(self) -> PartitionRule:
-        """Return the rule that divided the rows at random into two pieces."""
         return PartitionRule(fit=Fraction(self.fit_exact))
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the path of this section in release.json if the sizes of the two pieces are published exactly. They are
-        exact if the number of rows is.
+        """Return the path of this section, if the sizes of the two pieces are published exactly. They are exact if the
+        number of rows is.
         """
         sources: dict[Way, tuple[Fact, ...]] = {
             "exact": (("private_file", "partition"),),
@@ -79,21 +76,22 @@ class PartitionPart(Part):
         return sources.get(way, ())
 
     def sampling_error(self, share: float = 0.5) -> float:
-        """Return the standard deviation of a share, such as the share of women, in the second piece of the rows, which is a
-        random subset. `share` is the same share among all rows (theory 11.11, counts of random pieces).
+        """Return the standard deviation of a share in the second piece, which is a random subset of the rows.
+
+        `share` is the same share among all rows (theory 11.11, counts of random pieces).
         """
         return _error_of_a_subset(self.score_rows, self.rows, share)
 
 
 class SplitPart(Part):
-    """The piece of a split register from which the release was made. The criterion values, the noise and the table describe
-    only this piece, and not the other pieces.
+    """The piece of a split register from which the release was made. Criterion values, noise and table describe only this
+    piece.
 
     Attributes
     ----------
     by : the column of the file that contains the public record numbers.
-    piece, of : the number of the piece (from 1), and the total number of pieces. A secret key, which no release contains,
-        determines which record numbers belong to this piece.
+    piece, of : the number of the piece (from 1), and the number of pieces. A secret key determines the record numbers in
+        this piece.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "split"),)
@@ -109,39 +107,38 @@ class SplitPart(Part):
 
     @property
     def left_out(self) -> str:
-        """Return a sentence that says how many pieces of the register were left out, such as 2 of 3 pieces."""
         return f"Rows in {self.of - 1} of the {self.of} pieces of the register were left out."
 
     def sampling_error(self, rows: int, file_rows: int, share: float = 0.5) -> float:
-        """Return the standard deviation of a share, such as the share of women, among the used rows. A secret key selects
-        these rows, but they are treated as a random subset of the file. `share` is the same share among all rows of the
-        file (theory 11.11, counts of random pieces).
+        """Return the standard deviation of a share among the used rows, treated as a random subset of the file.
+
+        `share` is the same share among all rows of the file (theory 11.11, counts of random pieces).
         """
         return _error_of_a_subset(rows, file_rows, share)
 
 
 def _error_of_a_subset(drawn: int, rows: int, share: float) -> float:
-    """Return the standard deviation of a share, such as the share of women, in a simple random subset of the rows. `share`
-    is the same share among all rows.
+    """Return the standard deviation of a share in a simple random subset of the rows. `share` is the same share among all
+    rows.
     """
     return (share * (1 - share) / drawn * ((rows - drawn) / max(rows - 1, 1))) ** 0.5
 
 
 class MembersPart(Part):
-    """The description of linked tables, in which every row is a root with its members (such as a household with its
-    persons). The members are published in a separate file, which contains the key of their root.
+    """Linked tables: every row is a root with its members (such as a household with its persons). The members have a
+    separate file, which contains the key of their root.
 
     Attributes
     ----------
-    key : the name of the first column of the two files. This column contains the number of a root, from 1. No other file
-        contains this number.
+    key : the name of the first column of the two files, the number of a root from 1. No other file contains this number.
     size : the column of the table with the number of members of each root.
-    most, least : the largest and the smallest number of members of a root. If `more` is "first", `most` means `most` or more.
-    more : how roots with more than `most` members are treated. "first" keeps the first members, and "drop" excludes the root.
-    order, reference : the columns of the file by which the members are ordered; and the column, with the string in it, that
-        marks the first member.
-    columns : the columns of a member. In `schema`, the column NAME appears as NAME_1 for the first member, NAME_2 for the
-        second member, and so on.
+    most, least : the largest and the smallest number of members of a root. If `more` is "first", `most` means `most` or
+        more.
+    more : for roots with more than `most` members, "first" keeps the first members, and "drop" excludes the root.
+    order, reference : the columns of the file by which the members are ordered, and the column and string that mark the
+        first member.
+    columns : the columns of a member. In `schema`, the column NAME is NAME_1 for the first member, NAME_2 for the second,
+        and so on.
     whole : columns in which every member has a value.
     missing_keys : strings in the key column of the private file that mean "no key".
     """
@@ -166,7 +163,6 @@ class MembersPart(Part):
 
     @classmethod
     def of(cls, linked: Linked) -> MembersPart:
-        """Create this section from an object that says which columns describe roots and which describe members."""
         return cls.like(
             linked,
             reference=dict([linked.reference]) if linked.reference else {},
@@ -176,7 +172,7 @@ class MembersPart(Part):
 
     @property
     def linked(self) -> Linked:
-        """Convert this section back to an object that says which columns describe roots and which describe members."""
+        """Which columns describe roots and which describe members."""
         return self.value_of(
             Linked,
             names=tuple(self.columns),
@@ -187,18 +183,18 @@ class MembersPart(Part):
 
 
 class MarginGroupPart(Part):
-    """One group of bins of a column, for which totals are published: the label of the group, and the released bins in it."""
+    """A group of released bins of a column, for which totals are published."""
 
     label: str
     bins: Annotated[list[str], Field(min_length=1)]
 
 
 class MarginPart(Part):
-    """Published totals of a population, cross-classified by groups of one or more columns, such as age group by sex.
+    """Published totals of a population, cross-classified by groups of columns, such as age group by sex.
 
     Attributes
     ----------
-    groups : the groups of each column, in the order of `columns`. Consecutive groups in this list are neighbours.
+    groups : the groups of each column, in the order of `columns`. Consecutive groups are neighbours.
     totals : the total of each combination. The group of the last column changes fastest.
     """
 
@@ -208,8 +204,8 @@ class MarginPart(Part):
 
 
 class JoinedPart(Part):
-    """Neighbouring groups of a column, such as two age groups, that were merged in a table of published totals before the
-    rows were weighted. `margin` is the position of this table in the list of tables (from 0).
+    """Neighbouring groups of a column that were merged before weighting, in the table of published totals at position
+    `margin` (from 0).
     """
 
     margin: int
@@ -218,14 +214,13 @@ class JoinedPart(Part):
 
 
 class WeightsPart(Part):
-    """The weights of the released rows in short, after they were raked to published totals: smallest and largest weight,
-    design effect, and remaining deviation.
+    """A summary of the weights of the released rows after raking to published totals.
 
     Attributes
     ----------
     design_effect : 1 + cv^2 of the weights.
     cycles : the number of passes over all margins.
-    deviation : the largest difference between a weighted count and its published total, relative to this total.
+    deviation : the largest relative difference between a weighted count and its published total.
     """
 
     smallest: NotNegative
@@ -245,8 +240,8 @@ class CalibrationPart(Part):
     start : the column whose representative values are the initial weights, or null if all weights start equal.
     floor, cap : smallest and largest weight, as multiples of the mean weight.
     margins : the totals. If there are none, the weights are the representative values of `start`.
-    weights : the result, or null if the margins could not be met. The table then has no column of weights, and `failed` gives
-        the reason.
+    weights : the result, or null if the margins could not be met. The table then has no weights, and `failed` gives the
+        reason.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("published_figures", "calibration.margins"),)
@@ -263,23 +258,19 @@ class CalibrationPart(Part):
 
     @property
     def described(self) -> str:
-        """Return a sentence that describes the column of weights."""
+        """A sentence that describes the column of weights."""
         return f"Raked to: {self.source}" if self.margins else f"Representative value of the row's class of {self.start}."
 
     @property
     def beyond(self) -> str:
-        """Return a statement about the weights that nobody can check with the bundle alone. It is part of a sentence, such
-        as "that the totals of the weights were published as stated".
-        """
+        """A statement about the weights that nobody can check with the bundle alone, as part of a sentence."""
         if not self.margins:
             return f"that the representative values of {self.start} are weights"
         return f"that the totals of the weights were published as stated ({self.source})"
 
     @classmethod
     def of(cls, calibration: Calibration, columns: Sequence[ColumnPart], outcome: Weights | str) -> CalibrationPart:
-        """Create this section from the published totals and the outcome of weighting the rows to them: either the weights,
-        or the reason why there are none.
-        """
+        """Create this section from the published totals and either the weights or the reason why there are none."""
         labels = {column.name: column.labels for column in columns}
         return cls.like(
             calibration,
@@ -292,7 +283,7 @@ class CalibrationPart(Part):
         )
 
     def calibration(self, columns: Sequence[ColumnPart]) -> Calibration:
-        """Convert this section back to an object with the published totals and the limits of the weights.
+        """Convert this section back to the published totals and the limits of the weights.
 
         Raises
         ------
@@ -336,12 +327,9 @@ def _weights_part(weights: Weights) -> WeightsPart:
 
 
 def weights_or_reason(table: Counts, calibration: Calibration, columns: Sequence[ColumnPart]) -> Weights | str:
-    """Compute the weights that adjust a released table to published totals, or return the reason why there are none. The
-    result depends only on released values.
+    """Compute the weights that adjust a released table to published totals, or return the reason why there are none.
 
-    Parameters
-    ----------
-    calibration : the calibration on the released bins.
+    The result depends only on released values.
     """
     numbers = {column.name: [bin_.number for bin_ in column.bins] for column in columns}
     start = None if calibration.start is None else np.array(numbers[calibration.start], dtype=float)
@@ -357,18 +345,17 @@ def weights_or_reason(table: Counts, calibration: Calibration, columns: Sequence
 
 
 class PlanOfYearsPart(Part):
-    """A plan of releases over several years, which was made before its first year, and the year of the plan to which this
-    document belongs.
+    """A plan of releases over several years, made before its first year, and the year of this document in it.
 
     Attributes
     ----------
-    first : the first year of the plan. `epsilons_exact` contains one number for each year of the plan.
+    first : the first year of the plan, whose number of years is the length of `epsilons_exact`.
     year : the year of this document.
-    records_in_year, records_in_all : the largest number of records that a person can have in the file of one year, and in all
-        files together.
+    records_in_year, records_in_all : the largest number of records of a person in the file of one year, and in all files
+        together.
     epsilons_exact, delta_exact : the largest privacy loss of one record from the release of each year.
-    fallbacks, fallback_epsilon_exact : the number of years that may have a second release, and the largest epsilon that a
-        second release may cost a record.
+    fallbacks, fallback_epsilon_exact : the number of years that may have a second release, and the largest epsilon of a
+        second release for a record.
     """
 
     first: int
@@ -382,7 +369,6 @@ class PlanOfYearsPart(Part):
 
     @classmethod
     def of_plan(cls, year: YearOfSeries) -> PlanOfYearsPart:
-        """Create this section from the multi-year plan and the year of a release in it."""
         plan = year.horizon
         return PlanOfYearsPart.like(
             plan,
@@ -394,7 +380,6 @@ class PlanOfYearsPart(Part):
 
     @property
     def horizon(self) -> Horizon:
-        """Convert this section back to an object that describes the plan."""
         from synthrelease.privacy.plan import Horizon
 
         epsilons = tuple(map(Fraction, self.epsilons_exact))
@@ -402,15 +387,15 @@ class PlanOfYearsPart(Part):
 
 
 class YearsPart(PlanOfYearsPart):
-    """The multi-year plan and the year of this release in it. The section also states the largest privacy loss of a person:
-    the loss promised for all years together, and the loss up to this year (theory 11.13, a promise over years).
+    """The multi-year plan, the year of this release in it, and the largest privacy loss of a person (theory 11.13, a
+    promise over years).
 
     Attributes
     ----------
     again : whether this is the second run of its year, after a run that did not release a table.
     promised_epsilon_exact, promised_delta_exact : the largest privacy loss of a person over all years of the plan.
-    paid_epsilon_exact, paid_delta_exact : the largest privacy loss that a person can have had so far, from all years up to the
-        year of this release.
+    paid_epsilon_exact, paid_delta_exact : the largest privacy loss that a person can have had from all years up to the year
+        of this release.
     """
 
     again: bool
@@ -425,16 +410,14 @@ class EarlierPart(Part):
 
     Attributes
     ----------
-    digest : the SHA-256 checksum of the release.json of this earlier release.
-    epsilon_exact, delta_exact : the cost of this earlier release for one record.
-    person_epsilon_exact, person_delta_exact : the cost of this earlier release for a person, or null if the release promised
-        nothing to a person.
-    corrects : the digest of the release that this release replaced, if it is an erratum. An erratum spends no budget.
+    digest : the SHA-256 checksum of its release.json.
+    epsilon_exact, delta_exact : its cost for one record.
+    person_epsilon_exact, person_delta_exact : its cost for a person, or null if it promised nothing to a person.
+    corrects : the digest of the release that it replaced, if it is an erratum. An erratum spends no budget.
     changed : how bins and rules changed from the earlier to the present release, one sentence for each change.
-    year, again : the year of this release in the multi-year plan, and whether it was the second run for this year. Both are
-        absent if there is no plan; `again` is absent if it is false.
-    estimated : if there is a multi-year plan, those estimates of this earlier release whose columns have the same bins in the
-        present release. Absent if there are no such estimates.
+    year, again : its year in the multi-year plan, and whether it was the second run for this year. Absent without a plan;
+        `again` is absent if it is false.
+    estimated : with a multi-year plan, those of its estimates whose columns have the same bins in the present release.
     """
 
     title: str
@@ -453,7 +436,7 @@ class EarlierPart(Part):
 
 
 class CorrectedPart(Part):
-    """The release that this release corrects without spending budget: its digest, its version, and what was wrong."""
+    """The release that this release corrects without spending budget, and what was wrong."""
 
     digest: str
     version: str
@@ -466,9 +449,9 @@ class SeriesPart(Part):
     Attributes
     ----------
     total_epsilon_exact, total_delta_exact : the total privacy loss of a person with records in all releases, including this
-        release (theory 1.1, sequential composition). Both totals are null if one of the releases promises nothing to a person.
-        An erratum and the release that it corrects count as one release.
-    years : the multi-year plan, or absent if there is no such plan.
+        release (theory 1.1, sequential composition), or null if one of them promises nothing to a person. An erratum and
+        the release that it corrects count as one release.
+    years : the multi-year plan, or absent.
     """
 
     beyond: ClassVar[str] = "that release.json names all releases of the same register"
@@ -481,22 +464,20 @@ class SeriesPart(Part):
 
     @property
     def fixed(self) -> dict[str, Any] | None:
-        """Return the parts of the multi-year plan that were fixed before the run, or None if this release belongs to no
-        such plan.
-        """
+        """The parts of the multi-year plan that were fixed before the run, or None without such a plan."""
         if self.years is None:
             return None
         return {"name": self.name, **self.years.model_dump(include={*PlanOfYearsPart.model_fields, "again"})}
 
     @property
     def several_releases(self) -> bool:
-        """Return whether this section names earlier releases, or whether a multi-year plan provides for further releases."""
+        """Whether there are earlier releases, or a multi-year plan provides for further releases."""
         return bool(self.earlier) or self.years is not None
 
 
 class ScoutPart(Part):
-    """The scout (noisy tables that were published before the release), and a cap on the total cost of the scout and the
-    release. The cap was fixed before the scout was measured (theory 9.19, one cap).
+    """The scout (noisy tables published before the release), and a cap on the total cost of the scout and the release,
+    fixed before the scout was measured (theory 9.19, one cap).
 
     Attributes
     ----------
@@ -517,12 +498,10 @@ class ScoutPart(Part):
 
     @classmethod
     def of(cls, table: ScoutTable) -> ScoutPart:
-        """Create this section from the settings in the table [scout] of the configuration."""
         return cls.like(table, alone_exact=str(table.cap.alone))
 
     def cap(self) -> Cap:
-        """Convert this section back to an object that describes the cap: a limit on the privacy cost of the scout and the
-        release together.
+        """Convert this section back to the limit on the privacy cost of the scout and the release together.
 
         Raises
         ------
@@ -532,9 +511,10 @@ class ScoutPart(Part):
 
 
 class PopulationPart(Part):
-    """A further privacy guarantee, for a member of the population from which the file is a random sample. It holds only if
-    nobody knows who was drawn into the file. A ledger (list of all charges to a dataset) charges the main guarantee, not
-    this one.
+    """A further privacy guarantee, for a member of the population from which the file is a random sample.
+
+    It holds only if nobody knows who was drawn into the file. A ledger (list of all charges to a dataset) charges the main
+    guarantee, not this one.
 
     Attributes
     ----------
@@ -553,7 +533,6 @@ class PopulationPart(Part):
     delta_exact: ExactText
 
     def loss(self) -> Loss:
-        """Return the privacy loss (epsilon and delta) of a member of the population."""
         return Loss(Fraction(self.epsilon_exact), Fraction(self.delta_exact))
 
 
@@ -562,10 +541,10 @@ class DesignPart(Part):
 
     Attributes
     ----------
-    weight : the column of the table with the design weight, or null if the table has no weights.
+    weight : the column of the table with the design weight, or null.
     strata, clusters : columns of the private file. No column of the table shows the cluster of a row.
-    groups : the column of the table with the random groups of clusters, if the design uses such groups.
-    effect : the design effects that `source` states: one effect for all columns, or one effect for each of some columns.
+    groups : the column of the table with the random groups of clusters, or null.
+    effect : the design effects that `source` states: one for all columns, or one for each of some columns.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "design"),)
@@ -578,18 +557,17 @@ class DesignPart(Part):
 
     @classmethod
     def of(cls, table: DesignTable) -> DesignPart:
-        """Create this section from the survey design in the table [design] of the configuration."""
         return cls.like(table)
 
     @property
     def unknown(self) -> bool:
-        """Return whether the effect of clusters on variances is unknown: neither a design effect nor a column with random
-        groups of clusters is stated.
+        """Whether the effect of clusters on variances is unknown: no design effect and no random groups of clusters are
+        stated.
         """
         return self.effect is None and self.groups is None
 
     def effect_on(self, columns: Iterable[str]) -> float | None:
-        """Return the largest stated design effect of these columns, or None if it is not stated for one of them."""
+        """Return the largest design effect of these columns, or None if one of them has no stated effect."""
         effects = [self.effect.get(name) for name in columns] if isinstance(self.effect, dict) else [self.effect]
         return None if None in effects else max((float(effect or 1) for effect in effects), default=1.0)
 
@@ -599,12 +577,12 @@ class ImputationPart(Part):
 
     Attributes
     ----------
-    donors : the smallest number of donor rows for a row with missing values. Donors must agree with the row in the columns of
-        `match`. If fewer rows agree, the last columns of `match` are dropped.
+    donors : the smallest number of donor rows for a row with missing values. Donors agree with the row in the columns of
+        `match`; if too few rows agree, the last columns of `match` are dropped.
     match : columns in which rows should agree, most important first.
-    rows : number of released rows in which a value is missing although the rules do not require a missing value.
-    smallest : the smallest number of rows that get the values of one donor. So each row of a copy occurs at least this number
-        of times.
+    rows : number of released rows in which a value is missing although the rules do not require it.
+    smallest : the smallest number of rows that get the values of one donor, so that each row of a copy occurs at least this
+        often.
     failed : reason why there are no copies, or empty if there are copies.
     """
 
@@ -617,12 +595,11 @@ class ImputationPart(Part):
     failed: str
 
     def file(self, bundle: BundleTable) -> str:
-        """Return the name of the file that contains the copies."""
         return bundle.named(IMPUTED)
 
 
 def missing_bins(columns: Sequence[ColumnPart]) -> tuple[int | None, ...]:
-    """Return, for each column, the index of its bin of missing values, or None if it has no such bin."""
+    """Return, for each column, the index of its bin of missing values, or None."""
     return tuple(next((index for index, bin_ in enumerate(column.bins) if bin_.missing), None) for column in columns)
 
 
@@ -639,8 +616,7 @@ def gaps_of(part: ImputationPart, columns: Sequence[ColumnPart]) -> Gaps:
 
 
 def flags_of_rows(table: ReleasedTable, open_: np.ndarray) -> list[str]:
-    """Return, for each row of data.csv, the names of the columns whose missing value is to be filled in. The names are
-    separated by spaces.
+    """Return, for each row of data.csv, the columns whose missing value is to be filled in, separated by spaces.
 
     Parameters
     ----------
@@ -656,24 +632,15 @@ def flags_of_rows(table: ReleasedTable, open_: np.ndarray) -> list[str]:
 
 
 class LevelPart(Part):
-    """One level of nested areas, such as all regions.
-
-    Attributes
-    ----------
-    column : the column of the table with the area of each row.
-    areas : the number of possible areas at this level.
-    """
+    """One level of nested areas, such as all regions: its column in the table, and the number of possible areas."""
 
     column: str
     areas: Annotated[int, Field(ge=1)]
 
 
 class GeographyPart(Part):
-    """Nested areas: each smallest area lies in exactly one area of each higher level.
-
-    Attributes
-    ----------
-    levels : the levels, from the largest areas to the smallest.
+    """Nested areas: each smallest area lies in exactly one area of each higher level. `levels` begins with the largest
+    areas.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "geography"),)
@@ -687,15 +654,12 @@ class GeographyPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """List the columns of nested areas that follow from a column of smaller areas, each with the column of smaller
-        areas. For example, the municipality determines the region.
-        """
+        """The column of each level except the smallest, with the column of the next smaller areas, which determine it."""
         return tuple((above.column, (level.column,)) for above, level in pairwise(self.levels))
 
 
 class NumberPart(Part):
-    """A column of the table that states, for each row, which indicators of one group apply, such as which diagnoses a
-    person has.
+    """A column that states, for each row, which indicators of a group apply, such as which diagnoses a person has.
 
     Attributes
     ----------
@@ -708,12 +672,8 @@ class NumberPart(Part):
 
 
 class MarksPart(Part):
-    """Columns that summarise several yes/no indicators, such as a column that lists the diagnoses of a person. The private
-    file does not have these columns.
-
-    Attributes
-    ----------
-    groups : one entry for each of these columns.
+    """Columns that summarise yes/no indicators, such as a column that lists the diagnoses of a person. The private file
+    does not have these columns.
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "marks"),)
@@ -727,7 +687,5 @@ class MarksPart(Part):
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return each column that lists indicators, such as the diagnoses of a person, with the columns of the single
-        indicators. The values of these columns determine the list.
-        """
+        """Each column that lists indicators, with the columns of the single indicators, which determine it."""
         return tuple((group.column, tuple(group.marks)) for group in self.groups)

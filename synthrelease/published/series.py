@@ -1,6 +1,4 @@
-"""Compute what a release states about earlier releases of the same register: their costs, the total cost for a person, and
-changes.
-"""
+"""Compute what a release states about earlier releases of the same register: costs, total cost for a person, and changes."""
 
 from __future__ import annotations
 
@@ -35,8 +33,7 @@ def read(content: bytes) -> ReleaseDocument:
 
 
 def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
-    """Describe an earlier release of the same register for the release.json of this release. The description depends only
-    on the two files release.json.
+    """Describe an earlier release of the same register, from the two files release.json alone.
 
     Parameters
     ----------
@@ -66,11 +63,10 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
 
 
 def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedEstimatePart]:
-    """Yield those estimates of an earlier release that can be compared with the new release, because their columns still
-    have the same bins.
+    """Yield the estimates of an earlier release whose columns still have the same bins.
 
-    Nothing is yielded if the earlier release could have been published in several ways. Each interval of such a release uses
-    only a share of the risk, so no interval for a change can be computed from it.
+    Nothing is yielded if the earlier release could have been published in several ways: each of its intervals then uses
+    only a share of the risk, so no interval for a change can be computed.
     """
     if old.estimates is None or not old.measured_once:
         return
@@ -85,8 +81,8 @@ def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedE
 
 
 def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> YearsPart:
-    """Create the section of release.json about the multi-year plan, including the largest privacy loss that a person can
-    have had up to this year.
+    """Create the section about the multi-year plan, with the largest privacy loss that a person can have had up to this
+    year.
     """
     promise = year.horizon.promise
     paid = paid_so_far(year, earlier, document)
@@ -101,11 +97,10 @@ def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: Rel
 
 
 def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> Loss:
-    """Return the largest privacy loss that a person can have had from all runs of a multi-year plan, from its first year up
-    to the year of this release.
+    """Return the largest privacy loss that a person can have had from all runs of a multi-year plan up to this year.
 
-    For a year without a named release, the planned budget is counted, because a run that does not release a table also spends
-    its budget. The budget of a first run is also counted if its year has a second run. An erratum counts as the release that it
+    For a year without a named release, the planned budget is counted, because a run that releases no table also spends its
+    budget. The budget of a first run is also counted if its year has a second run. An erratum counts as the release that it
     corrects.
     """
     plan, guarantee = run.horizon, document.guarantee.guarantee()
@@ -132,11 +127,10 @@ def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: Rel
 
 
 def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person: PersonPart) -> tuple[str | None, str | None]:
-    """Add up epsilon and delta of all releases for a person with records in all of them, as exact fractions. Both results
-    are None if one of the releases promises nothing to a person.
+    """Add up epsilon and delta, as exact fractions, of all releases for a person with records in all of them.
 
-    An erratum changes only descriptions in the release that it corrects. The two releases are one output of one mechanism, so
-    they count as one release.
+    Both are None if one release promises nothing to a person. An erratum changes only descriptions in the release that it
+    corrects: the two are one output of one mechanism, and count once.
     """
     replaced = "" if corrects is None else corrects.digest
     corrected = {release.digest: release.corrects for release in earlier if release.corrects is not None}
@@ -156,9 +150,8 @@ def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person
 
 
 def _origin(digest: str, corrected: dict[str, str]) -> str:
-    """Return the digest of the release that spent the budget. The given digest belongs to this release, or to an erratum
-    that corrects it without spending budget. If an erratum corrects another erratum, the search goes on to the first
-    release.
+    """Return the digest of the release that spent the budget, which the given release corrects directly or through other
+    errata.
     """
     seen = set()
     while digest in corrected and digest not in seen:
@@ -168,7 +161,7 @@ def _origin(digest: str, corrected: dict[str, str]) -> str:
 
 
 def changes(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[str]:
-    """Yield a sentence for each change of bins or rules from the old to the new release."""
+    """Yield a sentence for each change of bins or rules."""
     old_columns, new_columns = ({column.name: column for column in document.columns} for document in (old, new))
     yield from (f"The column {name} is new." for name in new_columns if name not in old_columns)
     yield from (f"The column {name} was removed." for name in old_columns if name not in new_columns)

@@ -43,8 +43,7 @@ class TableError(OutputError):
 
 @dataclass(frozen=True, kw_only=True)
 class TableShape:
-    """The columns of a released table as a reader of its files needs them: names, labels, order of the bins, and additional
-    columns such as weights.
+    """The columns of a released table as a reader of its files needs them.
 
     Attributes
     ----------
@@ -52,9 +51,8 @@ class TableShape:
         ordered.
     weighted : whether a column of weights follows the other columns.
     marked : whether the last column is `synthetic`, which is 1 in every row.
-    linked : the assignment of columns to roots and to their members, which have two separate files, or None if there are no
-        members.
-    key : the name of the key column, which is the first column. Empty if the table has no key column.
+    linked : the assignment of columns to roots and to members, which have two separate files, or None.
+    key : the name of the key column, which is the first column, or empty.
     """
 
     names: tuple[str, ...]
@@ -67,18 +65,15 @@ class TableShape:
 
     @property
     def header(self) -> list[str]:
-        """The names of all columns, in the order of the file."""
         keyed = [*([self.key] if self.key else []), *self.names]
         return [*keyed, *([WEIGHT] if self.weighted else []), *([SYNTHETIC] if self.marked else [])]
 
     @property
     def layout(self) -> Layout:
-        """The names of the columns of the schema, each with the number of bins of the column."""
         return Layout(columns=self.names, sizes=tuple(len(labels) for labels in self.labels))
 
     @property
     def rows_per_batch(self) -> int:
-        """Return the number of rows in a batch."""
         return max(1, min(ROWS_PER_BATCH, VALUES_PER_BATCH // len(self.header)))
 
 
@@ -91,7 +86,7 @@ class RowsBatch:
     ----------
     bins : (n_rows,) bin indices of each column, in the smallest sufficient integer type.
     weights : (n_rows,) weights of the rows, or None for a table without weights.
-    keys : (n_rows,) for each row, the number of its root. Empty for a table without members.
+    keys : (n_rows,) the number of the root of each row. Empty for a table without members.
     """
 
     bins: list[np.ndarray]
@@ -107,7 +102,6 @@ class RowsBatch:
 
     @classmethod
     def joined(cls, batches: Iterable[RowsBatch], shape: TableShape) -> RowsBatch:
-        """Concatenate several batches of rows to one batch."""
         none = cls(bins=[np.zeros(0, dtype=np.min_scalar_type(max(len(labels) - 1, 0))) for labels in shape.labels])
         batches = [none, *batches]
         bins = [np.concatenate(parts) for parts in zip(*(batch.bins for batch in batches), strict=True)]
@@ -117,16 +111,14 @@ class RowsBatch:
 
 
 def written(fields: Sequence[str]) -> bytes:
-    """Format a line of data.csv. Fields that need quotation marks get them."""
+    """Format a line of data.csv, with quotation marks where needed."""
     line = io.StringIO(newline="")
     csv.writer(line, lineterminator="\n").writerow(fields)
     return line.getvalue().encode("utf-8")
 
 
 class LabelledBins:
-    """A converter from labels to bins for one column of a file. It receives the labels as an Arrow dictionary, whose
-    entries may be in any order, and returns the index of the bin of each row.
-    """
+    """A converter from the labels of one column, an Arrow dictionary in any order, to the bin indices of the rows."""
 
     def __init__(self, name: str, labels: Sequence[str]):
         self._name, self._places = name, {label: index for index, label in enumerate(labels)}
@@ -138,8 +130,8 @@ class LabelledBins:
 
         Raises
         ------
-        TableError : if a string is not the label of a bin. The message states the line of the file. `line` is the line number
-            of the first row.
+        TableError : if a string is not the label of a bin. The message states the line of the file; `line` is the line of
+            the first row.
         """
         if self._known is None or not self._known[0].equals(column.dictionary):  # usually the dictionary of the previous batch
             texts = column.dictionary.to_pylist()
@@ -166,7 +158,7 @@ def rows_of(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[Ro
 
     Raises
     ------
-    TableError : if a string is not a label, a weight is not a number or is below 0, a key is missing, or the column
+    TableError : if a string is not a label, a weight is not a number of at least 0, a key is missing, or the column
         `synthetic` has a wrong value.
     """
     labelled, line = [LabelledBins(name, labels) for name, labels in zip(shape.names, shape.labels, strict=True)], 2
@@ -183,20 +175,15 @@ def rows_of(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[Ro
 
 
 def _numbers(batch: pa.RecordBatch, name: str) -> np.ndarray:
-    """Return the (n_rows,) numbers in a column of a batch.
-
-    Raises
-    ------
-    TableError : if a row has no number in this column.
-    """
+    """Return the (n_rows,) numbers in a column, each of which must be present."""
     if batch[name].null_count:
         raise TableError(f"the column {name!r} has rows without a number")
     return np.from_dlpack(batch[name])
 
 
 def _is_plain(file: BinaryIO) -> bool:
-    """Return whether a file has an even number of quotation marks and no byte order mark. Arrow would also accept other files,
-    but some other programs would not.
+    """Return whether a file has an even number of quotation marks and no byte order mark. Arrow accepts other files, but
+    some programs do not.
     """
     marked, quotes = file.read(len(BOM_UTF8)) == BOM_UTF8, 0
     file.seek(0)
@@ -212,8 +199,7 @@ def _other_columns(found: Sequence[str], expected: Sequence[str]) -> str:
 
 
 def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a CSV file in batches of Arrow. Columns of strings are dictionary-encoded, so that each different
-    string is stored only once.
+    """Yield the rows of a CSV file in batches of Arrow, with dictionary-encoded strings.
 
     Parameters
     ----------
@@ -267,15 +253,14 @@ def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) 
 
 @dataclass(frozen=True, kw_only=True)
 class TableFile:
-    """A table of a release: all rows, only the roots (such as households), or only the members (such as persons). Its file
-    has the same name in every format, except for the extension.
+    """A table of a release: all rows, only the roots (such as households), or only the members (such as persons).
 
     Attributes
     ----------
     stem : the file name without its extension.
-    key : name of the key column of whole numbers, which comes first, or empty if the table has no key column.
-    columns : the columns of the schema that the table contains, with their names in this table. For members, these are the
-        columns of the first member.
+    key : name of the key column of whole numbers, which comes first, or empty.
+    columns : the columns of the schema in the table, with their names there. For members, these are the columns of the
+        first member.
     of_members : whether each row of this table is a member (not a root).
     """
 
@@ -285,14 +270,11 @@ class TableFile:
     of_members: bool = False
 
     def named(self, ending: str) -> str:
-        """Return the name of this table's file in the format with this ending, such as "csv"."""
         return f"{self.stem}.{ending}"
 
 
 def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: BundleTable) -> tuple[TableFile, ...]:
-    """Return the files of a table with these columns: one file for all rows or, for linked tables, one file for roots and one
-    file for members.
-    """
+    """Return the files of a table: one file for all rows or, for linked tables, one for roots and one for members."""
     if linked is None:
         return (TableFile(stem=bundle.stem, key="", columns=tuple(columns)),)
     by_name = {column.name: column for column in columns}
@@ -315,17 +297,13 @@ def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: Bundl
 
 
 def shape_of_roots(shape: TableShape) -> TableShape:
-    """Describe the columns of data.csv for linked tables: the key, and the columns of roots (such as households), including
-    the number of members.
-    """
+    """Describe data.csv for linked tables: the key, and the columns of roots, including the number of members."""
     linked = _linked(shape)
     return _part(shape, linked.of_roots(shape.names), shape.weighted)
 
 
 def shape_of_members(shape: TableShape) -> TableShape:
-    """Describe the columns of members.csv: the key of the root, and the columns of one member (such as a person of a
-    household).
-    """
+    """Describe members.csv: the key of the root, and the columns of one member."""
     linked = _linked(shape)
     return replace(_part(shape, linked.slots[0], weighted=False), names=linked.names)
 
@@ -350,17 +328,15 @@ def _linked(shape: TableShape) -> Linked:
 
 
 def slots_of(shape: TableShape) -> list[list[int]]:
-    """Find the columns of members in a table in which each row is a root (such as a household) with all its members. Return
-    a list for each column of a member, such as the age: the index of the age of the first member, the second member, and so
-    on.
+    """Return, for each column of a member such as the age, the indices of this column for the first member, the second, and
+    so on.
     """
     linked = _linked(shape)
     return [[shape.names.index(slot[column]) for slot in linked.slots] for column in range(len(linked.names))]
 
 
 def _wide(of_roots: Iterator[RowsBatch], of_members: Iterator[RowsBatch], shape: TableShape) -> Iterator[RowsBatch]:
-    """Join the file of roots (such as households) with the file of their members (such as persons). Yield one batch, in
-    which each row is a root with all its members.
+    """Join the files of roots and members into one batch, in which each row is a root with all its members.
 
     Raises
     ------
@@ -397,14 +373,13 @@ METADATA = {b"description": NOTICE.encode("ascii")}
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedTable:
-    """The released table as a list of its distinct rows (cells), each with the number of times that it occurs, and with the
-    labels of the bins of every column.
+    """The distinct rows (cells) of the released table, each with its number of occurrences, and the labels of the bins.
 
     Attributes
     ----------
-    weights : (n_cells,) weight of a row in each cell, in the order of the cells, or None for a table without weights.
+    weights : (n_cells,) weight of a row in each cell, or None for a table without weights.
     marked : whether the last column is `synthetic`, which is 1 in every row.
-    linked : the assignment of columns to roots and to their members, or None if there are no members.
+    linked : the assignment of columns to roots and to members, or None.
     """
 
     labels: tuple[tuple[str, ...], ...]
@@ -425,7 +400,6 @@ class ReleasedTable:
 
     @property
     def shape(self) -> TableShape:
-        """Return the description of the columns of the table."""
         return TableShape(
             names=self.names,
             labels=self.labels,
@@ -440,9 +414,7 @@ class ReleasedTable:
         return self.counts.layout.columns
 
     def cells_of_rows(self, most: int) -> Iterator[np.ndarray]:
-        """Yield, for all rows of the table in order, the index of the distinct row (cell) to which the row is equal. The
-        indices come in (n,) arrays of at most `most` rows.
-        """
+        """Yield the indices of the distinct rows (cells) of all rows in order, in arrays of at most `most` rows."""
         total = self.counts.total
         ends = np.cumsum(self.counts.counts) if total > len(self.counts) else None
         for start in range(0, total, most):
@@ -450,9 +422,7 @@ class ReleasedTable:
             yield rows if ends is None else np.searchsorted(ends, rows, side="right")
 
     def of_roots(self) -> ReleasedTable:
-        """Return the table without the columns of members, so that each row is a root (such as a household). A table
-        without members is returned as it is.
-        """
+        """Return the table without the columns of members, or this table if it has no members."""
         linked = self.linked
         if linked is None:
             return self
@@ -466,9 +436,7 @@ class ReleasedTable:
         )
 
     def of_members(self) -> ReleasedTable | None:
-        """Return a table in which each row is one member (such as a person of a household), or None if the release has no
-        members.
-        """
+        """Return a table in which each row is one member, or None if the release has no members."""
         linked = self.linked
         if linked is None:
             return None
@@ -491,18 +459,16 @@ class ReleasedTable:
 
     @cached_property
     def margins(self) -> list[np.ndarray]:
-        """Return, for every column, an (n_bins,) array with the number of released rows in each bin."""
+        """For every column, the (n_bins,) numbers of released rows in each bin."""
         return self.counts.margins()
 
     def two_way(self, left: int, right: int) -> np.ndarray:
-        """Cross-tabulate two columns, given by their indices. Return an (n_bins of left, n_bins of right) array with the
-        number of released rows. `left` must be smaller than `right`.
-        """
+        """Cross-tabulate two columns, given by their indices; `left` must be smaller than `right`."""
         return self.counts.marginal((left, right))
 
 
 def read_csv(content: Content, shape: TableShape, members: Content = b"") -> ReleasedTable:
-    """Read data.csv, and return its rows as counts. The result has weights if the table has weights.
+    """Read data.csv, and return its rows as counts, with weights if the table has weights.
 
     Parameters
     ----------
@@ -528,8 +494,7 @@ def read_parquet(
 
 
 def csv_rows(content: Content, shape: TableShape, members: Content = b"") -> Iterator[RowsBatch]:
-    """Yield the rows of data.csv in batches and in order. If the release has members, each row is a root together with its
-    members from the second file.
+    """Yield the rows of data.csv in batches and in order, each root together with its members.
 
     Raises
     ------
@@ -543,7 +508,7 @@ def csv_rows(content: Content, shape: TableShape, members: Content = b"") -> Ite
 
 
 def table_of(batches: Iterable[RowsBatch], shape: TableShape) -> ReleasedTable:
-    """Count how often each distinct row occurs in these batches, and return the result as a released table.
+    """Count how often each distinct row occurs in these batches.
 
     Raises
     ------
@@ -567,13 +532,7 @@ def table_of(batches: Iterable[RowsBatch], shape: TableShape) -> ReleasedTable:
 
 
 def _of_cells(counts: Counts, rows: RowsBatch) -> np.ndarray:
-    """Return an (n_cells,) array with the weight of each distinct row of a table. All rows that are equal must have the
-    same weight.
-
-    Raises
-    ------
-    TableError : if equal rows have different weights.
-    """
+    """Return the (n_cells,) weights of the distinct rows of a table. Equal rows must have the same weight."""
     cells, of_cells, weights = counts.find(rows.bins), np.zeros(len(counts)), np.asarray(rows.weights)
     of_cells[cells] = weights
     if not np.array_equal(of_cells[cells], weights):
@@ -584,12 +543,12 @@ def _of_cells(counts: Counts, rows: RowsBatch) -> np.ndarray:
 def parquet_rows(
     content: Content, shape: TableShape, says_synthetic: bool = False, n_rows: int | None = None, members: Content = b""
 ) -> Iterator[RowsBatch]:
-    """Yield batches of the rows of data.parquet in order. A batch has weights if the table has weights.
+    """Yield batches of the rows of data.parquet in order, with weights if the table has weights.
 
     Parameters
     ----------
-    n_rows : number of rows that the file must have. Before any row is read, this number is compared with the footer. Many equal
-        rows take hardly any space in a file, but could fill the memory.
+    n_rows : number of rows that the footer must state. It is checked before any row is read, because many equal rows take
+        hardly any space in a file, but could fill the memory.
     members : members.parquet, if the rows are roots with members.
 
     Raises
@@ -607,12 +566,7 @@ def parquet_rows(
 def _parquet_batches(
     content: Content, shape: TableShape, says_synthetic: bool, n_rows: int | None = None, most: int | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of one Parquet file in batches.
-
-    Raises
-    ------
-    TableError : if the file has other columns, another number of rows, or more than `most` rows.
-    """
+    """Yield the rows of one Parquet file in batches. More than `most` rows raise a TableError."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -643,12 +597,7 @@ def _parquet_batches(
 
 
 def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
-    """Return the next batch of a Parquet file, or None after the last batch.
-
-    Raises
-    ------
-    TableError : if the file cannot be read.
-    """
+    """Return the next batch of a Parquet file, or None after the last batch."""
     import pyarrow as pa
 
     try:
@@ -662,12 +611,7 @@ _BYTES_OF_A_VALUE = 32  # Largest number of bytes for a value in uncompressed di
 
 
 def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
-    """Check the number of rows and the number of bytes that the footer of a Parquet file states.
-
-    Raises
-    ------
-    TableError : if no released table can have these numbers of rows and bytes.
-    """
+    """Refuse a Parquet file whose footer states numbers of rows and bytes that no released table can have."""
     groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
     in_groups = sum(group.num_rows for group in groups)
     values = {group.column(index).num_values - group.num_rows for group in groups for index in range(group.num_columns)}

@@ -1,7 +1,7 @@
 """Run the independent part of a verification, which checks release.json, the tables and the published specification.
 
-This module imports nothing that makes a release or writes a bundle, and no generator. So a reader who wants to trust `verify`
-can read this module and all its imports (docs/architecture.md, what stands alone).
+This module imports nothing that makes a release or writes a bundle, and no generator. So a reader who wants to trust
+`verify` can read this module and its imports (docs/architecture.md, what stands alone).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from synthrelease.spec.columns import ColumnError, build_column
 
 def flavour(document: ReleaseDocument) -> Check:
     """Check the five components of the stated guarantee (domain, scope, unit, standard, intensity) against the rest of
-    release.json. In particular, every exactly published fact must be in its scope.
+    release.json.
     """
     flavour_part = document.flavour
     expected = FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))
@@ -74,9 +74,7 @@ times at scale 100.
 
 
 def noise(document: ReleaseDocument) -> Check:
-    """Check that the noise was not drawn by a sampler with a known bias. With such a sampler, the stated epsilon would be
-    wrong.
-    """
+    """Check that the noise was not drawn by a sampler with a known bias, with which the stated epsilon would be wrong."""
     version = document.versions.get(LIBRARY)
     number = None if version is None else release_number(version)
     if number in BIASED:
@@ -101,8 +99,8 @@ _RELEASED = "released"
 
 @dataclass(frozen=True, kw_only=True)
 class Rebuilt:
-    """The columns and rules of a release, converted from release.json to objects of the program: the released bins, the
-    rules for released rows (`plausibility`), and the rules for private rows (`raw`).
+    """The columns of a release with their released bins, the rules for released rows (`plausibility`) and for private rows
+    (`raw`).
     """
 
     transformation: Transformation
@@ -119,7 +117,7 @@ def rebuild(document: ReleaseDocument) -> Rebuilt:
 
     Raises
     ------
-    SchemaProblem : if a column or rule is impossible. The error describes the first such column or rule.
+    SchemaProblem : if a column or rule is impossible. The error describes the first one.
     """
     problems = [problem for column in document.columns for problem in _bin_problems(column)]
     problems += [*_group_problems(document)]
@@ -139,12 +137,7 @@ def rebuild(document: ReleaseDocument) -> Rebuilt:
 
 
 def _masks(rules: list[Rule], transformation: Transformation, *, apart: bool = False) -> Plausibility:
-    """Translate rules about values to the released bins: find out which combinations of bins the rules forbid.
-
-    Raises
-    ------
-    SchemaProblem : if the rules connect too many combinations of values.
-    """
+    """Find the combinations of released bins that rules about values forbid."""
     schema, problem = transformation.schema, ""
     try:
         return Plausibility.from_rules(rules, schema.columns, schema.layout, apart=apart).merge(transformation)
@@ -188,7 +181,7 @@ def _column(part: ColumnPart, rules: Sequence[Rule]) -> Column:
 
 
 def edge_text(bin_: BinPart, whole: bool) -> str:
-    """Return the interval of a bin as text, in the form of a configuration file, such as "20-29" or ">=65"."""
+    """Format the interval of a bin as in a configuration file, such as "20-29" or ">=65"."""
     if bin_.lower is None or bin_.below is None:
         return (
             f">={_decimal(bin_.lower)}" if bin_.lower is not None else "" if bin_.below is None else f"<{_decimal(bin_.below)}"
@@ -204,9 +197,7 @@ def _decimal(value: float) -> str:
 
 
 def _bin_problems(column: ColumnPart) -> Iterator[str]:
-    """Yield a sentence for each bin of a column that contradicts itself, for example because its label is "0-9" but its
-    edges are 0 and 20.
-    """
+    """Yield a sentence for each bin of a column that contradicts itself."""
     if len(set(column.labels)) != len(column.labels) or not column.bins:
         yield f"schema: column {column.name!r}: two bins have the same label, or there are no bins"
     if [bool(bin_.missing) for bin_ in column.bins] != [False] * (len(column.bins) - 1) + [column.missing == "bin"]:
@@ -236,8 +227,8 @@ def _group_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _label_fits(bin_: BinPart, column: ColumnPart) -> bool:
-    """Return whether the label, the edges and the representative value of a bin agree. For example, the bin "0-9" must have
-    the edges 0 and 10 and a representative value between them.
+    """Return whether the label, the edges and the representative value of a bin agree. The bin "0-9" must have the edges 0
+    and 10.
     """
     whole = column.kind == "integer"
     try:
@@ -263,8 +254,7 @@ LATER = ("files", "specification", "schema", "table", "plausibility", "privacy c
 
 @dataclass(frozen=True, kw_only=True)
 class Alone:
-    """The results of those checks that need no installed criteria or generators, but only the files of a bundle and this
-    package.
+    """The results of the checks that need only the files of a bundle and this package.
 
     Attributes
     ----------
@@ -280,8 +270,7 @@ class Alone:
 def verify_alone(
     files: Files, public_key: Path | None = None, commitment: Commitment | None = None, earlier: Sequence[Earlier] = ()
 ) -> Alone:
-    """Check the files of a bundle against each other, with the checks that need only the folder. A check that raises an error
-    counts as failed.
+    """Check the files of a bundle against each other. A check that raises an error counts as failed.
 
     Raises
     ------
@@ -320,9 +309,7 @@ def verify_alone(
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
-    """Return the results of a verification that ends at a failed check, because later checks depend on it. The important
-    later checks are listed as not made.
-    """
+    """Return the results of a verification that ends at a failed check. Important later checks are listed as not made."""
     names = [check.name for check in checks] + [failed.name]
     left = [Check(name=name, made=False) for name in LATER if name not in names]
     return Alone(checks=(*checks, failed, *left), signature=signed)
@@ -356,9 +343,7 @@ def _document(files: Files) -> ReleaseDocument | Check:
 
 
 def _names(document: ReleaseDocument, files: Files) -> Iterator[Check]:
-    """Check that the bundle contains all files that it must contain, and no other file. A reader could believe that another
-    file was also checked.
-    """
+    """Check that the bundle contains all its files, and no other file, which a reader could believe to be checked."""
     strangers = sorted(set(files) - possible_names(document) - {SPECIFICATION})
     problems = [f"{name}: release.json does not name this file" for name in strangers]
     yield Check(name="files", found=f"release.json names all {len(files)} files", problems=tuple(problems))
@@ -369,7 +354,7 @@ def _names(document: ReleaseDocument, files: Files) -> Iterator[Check]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every string in a value, including the names of settings."""
+    """Yield every string in a value, including names of settings."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -432,9 +417,7 @@ def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
 
 
 def _room(files: Files, name: str) -> list[str]:
-    """Search a Parquet file for hidden bytes between its columns, pages and footer. Return a sentence for each problem. Use
-    this function only if the rows of the file could be read.
-    """
+    """Search a Parquet file, whose rows could be read, for hidden bytes. Return a sentence for each problem."""
     try:
         return [*room_problems(files.content(name))]
     except Exception as error:  # as in `checks.made`

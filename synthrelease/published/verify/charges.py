@@ -43,11 +43,10 @@ from synthrelease.published.verify.checks import Check
 
 
 def pieces(document: ReleaseDocument) -> Iterator[str]:
-    """If the rows were divided at random into two pieces, check that the charge tree lists each charge under the piece
-    whose rows it concerns. Yield a sentence for each error.
+    """Yield a sentence for each charge that is listed under the wrong piece of rows that were divided at random.
 
-    If rows were divided, the tree must have one node below its root with a part for each piece. The cost of this node must be
-    the larger cost of the two pieces. Otherwise the tree must have no such node.
+    If rows were divided, the tree must have one node below its root with a part for each piece, whose cost is the larger
+    cost of the two. Otherwise it must have no such node.
     """
     root = document.charges
     largest = [node for node in root.nodes() if node.rule == IN_PARALLEL]
@@ -72,8 +71,8 @@ def _where(piece: str | None) -> str:
 
 
 def charges(document: ReleaseDocument) -> Check:
-    """Check the stated privacy costs: the cost of every step follows from its parts, the total equals the guarantee, and
-    each criterion is charged as stated.
+    """Check that the cost of every step follows from its parts, that the total equals the guarantee, and what each
+    criterion costs.
     """
     problems = [*_node_problems(document.charges, document.selection.rule), *_guarantee_problems(document)]
     problems += [*_domain_problems(document), *_criteria_problems(document), *pieces(document)]
@@ -90,9 +89,7 @@ def _shown(exact: str) -> str:
 
 
 def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
-    """Check a charge and all charges below it. Each cost must equal the cost that its rule (such as a sum) gives for the
-    parts of the charge. Yield a sentence for each error.
-    """
+    """Yield a sentence for each charge, from this node downwards, whose cost does not follow from its parts by its rule."""
     yield from _rounding_problems(f"charge {node.name!r}", node)
     for part in node.parts:
         yield from _node_problems(part, selection)
@@ -116,13 +113,7 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
 
 
 def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
-    """Compute the cost of a charge from its parts, by the stated rule. For example, the rule of sequential composition adds
-    up the costs of the parts.
-
-    Raises
-    ------
-    BudgetError, ValueError : if the rule gives no guarantee for these parts.
-    """
+    """Compute the cost of a charge from its parts, by the stated rule, such as sequential composition."""
     parts = [part.charge() for part in node.parts]
     if node.rule == SUM:
         return in_sequence(node.name, *parts)
@@ -181,8 +172,8 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
-    """Yield a sentence for each contradiction between statements about the number of rows: how it was determined, what it
-    cost to count the rows, and which facts are exact.
+    """Yield a sentence for each contradiction about the number of rows: how it was determined, what it cost, and which
+    facts are exact.
     """
     domain, rows = document.domain, document.rows_worked_with
     secret = document.secret_piece

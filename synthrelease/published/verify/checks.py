@@ -34,13 +34,12 @@ class Check:
 
     Attributes
     ----------
-    name : name of the check.
     found : a line that states the result of the check, if there are no problems.
     problems : one message for each problem, or empty if the check passed.
     made : False if the check was not run, because an earlier check failed.
-    limits : sentences on what could not be checked in this bundle; the verification prints them at the end.
-    absent : whether there is nothing to check, for example because the bundle has no signature. This is not a problem, but such
-        a check proves nothing.
+    limits : sentences on what could not be checked in this bundle.
+    absent : whether there is nothing to check, for example because the bundle has no signature. Such a check proves
+        nothing.
     unknown : whether the check needs a package that is not installed or trusted here. Such a check proves nothing.
     """
 
@@ -58,16 +57,13 @@ class Check:
 
     @property
     def mark(self) -> str:
-        """Return the result of the check in one word."""
         if self.unknown:
             return "not known here"
         return "not made" if not self.made else "PROBLEM" if self.problems else "none" if self.absent else "ok"
 
 
 def made(name: str, check: Callable[[], Check]) -> Check:
-    """Run a check and return its result. An error in the check becomes a problem, because anybody may have written
-    release.json.
-    """
+    """Run a check. An error in it becomes a problem, because anybody may have written release.json."""
     try:
         return check()
     except Exception as error:
@@ -76,13 +72,13 @@ def made(name: str, check: Callable[[], Check]) -> Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The result of verifying a bundle: all checks, who signed it, and the statements that no check can confirm.
+    """The result of verifying a bundle.
 
     Attributes
     ----------
-    signed_by : the fingerprint of the key that signed the bundle, or None if the bundle is not signed.
+    signed_by : the fingerprint of the key that signed the bundle, or None.
     key_given : whether that key came from a source other than the bundle.
-    commitment : one or two sentences on the comparison with a commitment, or empty if no commitment was given.
+    commitment : sentences on the comparison with a commitment, or empty if no commitment was given.
     committed : whether the commitment covers the specification.
     beyond : statements that nobody can check without the private file.
     left_out : parts of the verification that the caller left out.
@@ -102,23 +98,21 @@ class Report:
 
     @property
     def unknown(self) -> bool:
-        """Return whether the result is open: no check found a problem, but some checks could not run, because they need a
-        package that is not installed or not trusted here.
+        """Whether the result is open: no check found a problem, but some need a package that is not installed or trusted
+        here.
         """
         return not self.passed and all(check.passed or check.unknown for check in self.checks)
 
     @property
     def vouched_for(self) -> bool:
-        """Return whether evidence from outside the bundle confirms it: a key that shows who made the bundle, or a
-        commitment that shows what was fixed before the run.
+        """Whether evidence from outside the bundle confirms it: a key that shows who made it, or a commitment made before
+        the run.
         """
         return self.committed or (self.signed_by is not None and self.key_given)
 
     @property
     def closing(self) -> str:
-        """Return the closing sentences of a verification without problems. They state what the verification shows, and what it
-        does not show.
-        """
+        """The closing sentences of a verification without problems: what it shows, and what it does not show."""
         how_far = f" ({' and '.join(self.left_out)} not checked)" if self.left_out else ""
         limits = [limit for check in self.checks for limit in check.limits]
         sentences = (f"The files fit together{how_far}.", *limits, self._signature, self.commitment, self._unknown)
@@ -137,9 +131,7 @@ class Report:
 
     @property
     def _unknown(self) -> str:
-        """Return a sentence about what remains open for a bundle without a signature, such as who made it. The sentence is
-        empty if the bundle is signed.
-        """
+        """A sentence about what remains open for a bundle without a signature, or ""."""
         if self.signed_by is not None:
             return ""
         if self.commitment:
@@ -162,7 +154,8 @@ def read_files(folder: Path) -> Files:
 
     Raises
     ------
-    InputError : when the path is not a folder, the folder contains something other than plain files, or a file cannot be read.
+    InputError : when the path is not a folder, the folder has other entries than plain files or more than 4 GB, or a file
+        cannot be read.
     """
     problem, contents = "", {}
     if not folder.is_dir():
@@ -212,8 +205,8 @@ def checksums(files: Files) -> Check:
 
 
 def check_from_elsewhere(path: Path, folders: Sequence[Path], role: str) -> None:
-    """Refuse a key or commitment that lies in the folder that it is meant to confirm. Whoever made this folder could have put
-    it there.
+    """Refuse a key or commitment in the folder that it is meant to confirm, where the maker of the folder could have put
+    it.
 
     A link into the folder is refused, too. A copy of a file in the folder cannot be recognised.
 
@@ -235,7 +228,7 @@ def check_from_elsewhere(path: Path, folders: Sequence[Path], role: str) -> None
 
 @dataclass(frozen=True, kw_only=True)
 class Signature:
-    """The result of checking the signature of the bundle, and the key that signed it."""
+    """The result of checking the signature, and the fingerprint of the key that signed."""
 
     check: Check
     signed_by: str | None

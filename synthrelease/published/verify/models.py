@@ -1,6 +1,4 @@
-"""Check the charges and the answers of the questions that were measured directly. The answers are computed again from the
-published sums by separate code.
-"""
+"""Check the charges and the answers of the questions that were measured directly, by separate code."""
 
 from __future__ import annotations
 
@@ -28,9 +26,7 @@ Key = tuple[tuple[str, ...], str, tuple[str, ...]]
 
 
 def models(document: ReleaseDocument, part: ModelsPart) -> Check:
-    """Check the answers to the questions that had their own measurements ([[models]]): what they cost, how much noise they
-    have, and whether the estimates follow from the published noisy sums.
-    """
+    """Check the cost, the noise and the answers of the questions that had their own measurements ([[models]])."""
     problems = [*_charges(document, part), *_noises(part)]
     if not problems:
         for model, answer in zip(part.models, part.answers, strict=False):
@@ -71,17 +67,13 @@ def _noises(part: ModelsPart) -> Iterator[str]:
 
 
 def _limits(text: str) -> tuple[float, float] | None:
-    """Read the limits on the values of a column from its name in a noisy sum, such as 0 and 5000 from "income(0..5000)".
-    Return None if the text is a condition, which has no limits.
-    """
+    """Read the limits in the name of a noisy sum, such as 0 and 5000 in "income(0..5000)", or None for a condition."""
     match = re.fullmatch(r"\w+\(([^()]+?)\.\.([^()]+)\)", text)
     return None if match is None else (float(match[1]), float(match[2]))
 
 
 def _answer(document: ReleaseDocument, part: ModelsPart, model: ModelPart, answer: ModelAnswerPart) -> Iterator[str]:
-    """Recompute the answer to a question from the published noisy sums. Yield a sentence for each stated estimate that
-    differs.
-    """
+    """Yield a sentence for each estimate that differs from the one recomputed from the published noisy sums."""
     expected = _of_groups(model) if model.groups else _of_sums(document, part, model)
     for term in answer.terms:
         if term.estimate is None or term.low is None or term.high is None:
@@ -100,10 +92,10 @@ def _near(answer: ModelAnswerPart, term: ModelTermPart, computed: float) -> bool
 
 
 def _of_groups(model: ModelPart) -> dict[str, float]:
-    """Compute the mean of each group of rows from its published noisy sums. If there are two groups, also compute the
-    difference of their means.
+    """Compute the mean of each group from its published noisy sums and, for two groups, the difference of their means.
 
-    Let a, b and c be the sums of a group. The share (b / 2 + c) / (a + b + c) is the position of the mean between the limits.
+    Let a, b and c be the sums of a group. The share (b / 2 + c) / (a + b + c) is the position of the mean between the
+    limits.
     """
     column = split_question(model.question).head
     low, high = (float(limit) for limit in model.limits[column])
@@ -119,9 +111,7 @@ def _of_groups(model: ModelPart) -> dict[str, float]:
 
 
 def _of_sums(document: ReleaseDocument, part: ModelsPart, model: ModelPart) -> dict[str, float]:
-    """Compute the answer to a question from the published noisy sums: a mean, the ratio of two means, or the coefficients
-    of a regression (by solving the normal equations). Return each number by its name.
-    """
+    """Compute a mean, a ratio of two means, or the coefficients of a regression from the published noisy sums, by name."""
     words = split_question(model.question)
     named = [name.strip() for name in (*_COMMA.split(words.on), words.head, words.to) if name]
     texts = [_text(model, name) for name in named]
@@ -156,9 +146,7 @@ def _of_sums(document: ReleaseDocument, part: ModelsPart, model: ModelPart) -> d
 
 
 def _text(model: ModelPart, name: str) -> str:
-    """Return the name of a column together with its limits, such as "income(0..5000)", as it appears in the published sums.
-    A condition is returned as it is.
-    """
+    """Return a column with its limits as in the published sums, such as "income(0..5000)", or a condition as it is."""
     if name not in model.limits:
         return name
     low, high = (float(limit) for limit in model.limits[name])

@@ -1,6 +1,4 @@
-"""Check each option of a release from the folder alone. What release.json states about an option must follow from the table and
-from other parts of release.json.
-"""
+"""Check each option of a release from the folder alone: release.json must agree with the table and with itself."""
 
 from __future__ import annotations
 
@@ -67,8 +65,9 @@ class KnownFiles:
 
 
 def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
-    """Yield the result of a check for each optional feature that the release uses, such as weights or nested areas. If the
-    caller gave other releases of the register although release.json names none, a failed check is added.
+    """Yield the result of a check for each option that the release uses.
+
+    A failed check is added if the caller gave other releases of the register although release.json names none.
     """
     checks: dict[str, Callable[[Any], Check]] = {
         "partition": lambda part: of_partition(part, document),
@@ -93,10 +92,9 @@ def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
 
 
 def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
-    """Yield a sentence if release.json and the published specification differ in the multi-year plan or in the year of this
-    plan.
+    """Yield a sentence if release.json and the published specification differ in the multi-year plan or in its year.
 
-    Version 1.0.0 did not publish this table, so the specification of its releases may lack it.
+    The specification of version 1.0.0 may lack this table.
     """
     table, part = release.series, document.series
     in_specification, in_release = table is not None and bool(table.fixed), "series" in document.fixed_parts
@@ -111,8 +109,8 @@ def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
 
 
 def not_in_specification(document: ReleaseDocument, content: bytes) -> Iterator[str]:
-    """Yield a sentence for each section of release.json that had to be fixed before the run, but is missing in
-    specification.json. Version 1.0.0 did not write such sections there.
+    """Yield a sentence for each section that had to be fixed before the run, but that version 1.0.0 left out of
+    specification.json.
     """
     for name in document.fixed_parts.keys() - read_tables(content).keys():
         yield (
@@ -125,9 +123,7 @@ def not_in_specification(document: ReleaseDocument, content: bytes) -> Iterator[
 
 
 def of_partition(part: PartitionPart, document: ReleaseDocument) -> Check:
-    """Check that the two random pieces of the rows have the stated sizes, and that the released table has as many rows as
-    the second piece.
-    """
+    """Check the sizes of the two random pieces of the rows. The released table has as many rows as the second."""
     try:
         sizes = part.rule.sizes(part.rows) if 0 < part.rule.fit < 1 else None
     except SynthreleaseError:
@@ -144,16 +140,12 @@ def of_partition(part: PartitionPart, document: ReleaseDocument) -> Check:
 
 
 def of_split(part: SplitPart) -> Check:
-    """Report which piece of the register the release used. This check cannot fail, because the bundle contains nothing to
-    compare with.
-    """
+    """Report which piece of the register the release used. Nothing in the bundle can contradict it."""
     return Check(name="split", found=f"piece {part.piece} of {part.of}, by the record number {part.by}")
 
 
 def of_members(part: MembersPart, bundle: KnownFiles) -> Check:
-    """Report the number of members of all roots, such as the persons of all households. This check cannot fail; the check
-    "table" compares the files of roots and members.
-    """
+    """Report the number of members of all roots. This check cannot fail; the check "table" compares the two files."""
     counts = bundle.table.counts
     numbers = part.linked.numbers(counts.bins[counts.layout.columns.index(part.size)])
     members = int((numbers * counts.counts).sum())
@@ -167,9 +159,7 @@ _RELATIVE = 1e-6  # Relative tolerance for recomputed weights: machines differ i
 
 
 def of_calibration(part: CalibrationPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check the published weights of the rows by computing them again from the rows and the published totals. If
-    release.json says that no weights give the totals, this must follow as well.
-    """
+    """Check the published weights, or their absence, by computing them again from the rows and the published totals."""
     summary = "the table has no weights, because no weights give the totals, as release.json says"
     if part.weights is not None:
         deviation = f"{100 * part.weights.deviation:.2g}%"
@@ -203,7 +193,7 @@ def _near(left: np.ndarray, right: np.ndarray) -> bool:
 
 
 def _same_weights(left: CalibrationPart, right: CalibrationPart) -> bool:
-    """Return whether two sections of release.json state the same weights, up to rounding errors."""
+    """Return whether two sections state the same weights, up to rounding errors."""
     left_weights, right_weights = left.weights, right.weights
     if left_weights is None or right_weights is None:
         return left_weights is right_weights
@@ -264,9 +254,7 @@ def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownF
 
 
 def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -> Iterator[str]:
-    """Yield a sentence for each statement about the series of releases that contradicts its multi-year plan, such as a
-    release that costs more than the plan allows.
-    """
+    """Yield a sentence for each statement about the series that contradicts its multi-year plan."""
     horizon, guarantee = plan.horizon, document.guarantee
     if plan.year not in horizon.years:
         yield f"{plan.year} is not a year of the plan ({horizon.years[0]} to {horizon.years[-1]})"
@@ -288,15 +276,15 @@ def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -
 
 
 def _released_priors(document: ReleaseDocument) -> Iterator[str]:
-    """Yield the SHA-256 digests of the earlier releases that the generator used as prior information."""
+    """Yield the SHA-256 digests of earlier releases that the generator used as a prior."""
     prior = document.configuration.get("generator", {}).get(PRIOR)
     if isinstance(prior, dict) and isinstance(prior.get("release"), str):
         yield prior["release"].removeprefix(BY_DIGEST)
 
 
 def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: ReleaseDocument, files: Files) -> Iterator[str]:
-    """Yield the first difference between a release and the release that it claims to correct. Any difference in the named
-    fields or in the rows shows that this is no erratum but a further release, which spent budget.
+    """Yield the first difference between a release and the release that it claims to correct. Any difference means that it
+    is no erratum, but a further release that spent budget.
     """
     for name in ("specification", "n_rows", "guarantee", "charges", "criteria", "configuration", "columns"):
         if getattr(document, name) != getattr(old, name):
@@ -315,9 +303,7 @@ def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: Release
 
 
 def of_scout(part: ScoutPart, document: ReleaseDocument) -> Check:
-    """Check that a scout and its release together cost no more than their common cap, a limit that was fixed beforehand. A
-    scout is a set of noisy tables that was published before the release.
-    """
+    """Check that a scout (noisy tables published before the release) and the release cost no more than their common cap."""
     alone = decimal_text(Fraction(part.alone_exact))
     summary = f"the scout costs epsilon = {alone}, together with the release {document.guarantee.epsilon}"
     return Check(name="scout", found=summary, problems=tuple(_scout_problems(part, document)))
@@ -342,9 +328,7 @@ def _scout_problems(part: ScoutPart, document: ReleaseDocument) -> Iterator[str]
 
 
 def of_population(part: PopulationPart, document: ReleaseDocument) -> Check:
-    """Check the additional privacy guarantee for a member of the population, which holds only if the file is a simple
-    random sample of this population. No other section of release.json may contradict this.
-    """
+    """Check the additional privacy guarantee for a member of the population, which requires a simple random sample."""
     epsilon = decimal_text(part.loss().epsilon)
     summary = f"the file has {part.sampled:,} of {part.size:,} records; epsilon {epsilon} for a member of the population"
     return Check(name="population", found=summary, problems=tuple(_population_problems(document, part)))
@@ -371,9 +355,7 @@ def _population_problems(document: ReleaseDocument, part: PopulationPart) -> Ite
 
 
 def of_imputation(part: ImputationPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check that each completed copy of the table fills in missing values from a possible donor, that is, from a row that
-    the published rule of imputation allows. Donors were drawn at random, so nobody can check which donor was used.
-    """
+    """Check that missing values in each completed copy come from possible donors. Which donor was drawn cannot be checked."""
     name = part.file(document.bundle)
     problems = tuple(f"{name}: {problem}" for problem in _imputation_problems(document, part, name, bundle))
     copies = so_many(0 if part.failed else part.copies, "copy", "copies")
@@ -420,8 +402,7 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
 def _copy_problems(
     bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, rules: Plausibility, open_: np.ndarray
 ) -> Iterator[str]:
-    """Yield a sentence for each error in a completed copy of the table, for example if a value is still missing or an
-    observed value was changed.
+    """Yield a sentence for each error in a completed copy, such as a changed observed value.
 
     Parameters
     ----------
@@ -441,9 +422,7 @@ def _copy_problems(
 
 
 def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, open_: np.ndarray) -> Iterator[str]:
-    """Check that all values that were filled in for a row can come from one other row, the donor. Yield a sentence for each
-    set of columns whose filled-in values occur together in no released row.
-    """
+    """Yield a sentence for each set of columns whose filled-in values occur together in no released row (no donor)."""
     starts = np.concatenate([[0], np.cumsum(table.counts.counts)])
     try:
         for pattern in patterns(table.counts, gaps.missing, open_):
@@ -460,7 +439,7 @@ def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, op
 
 
 def of_geography(part: GeographyPart, bundle: KnownFiles) -> Check:
-    """Check, level by level, that each area has as many rows as the smaller areas in it."""
+    """Check that each area has as many rows as the smaller areas in it."""
     problems = tuple(_geography_problems(part, bundle))
     if problems:
         return Check(name="geography", problems=problems)
@@ -505,9 +484,7 @@ def _geography_problems(part: GeographyPart, bundle: KnownFiles) -> Iterator[str
 
 
 def of_marks(part: MarksPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Check that each column that lists indicators, such as the diagnoses of a person, agrees with the columns of these
-    indicators in every row.
-    """
+    """Check that each column that lists indicators agrees with the columns of these indicators in every row."""
     problems = tuple(_marks_problems(document, part, bundle))
     if problems:
         return Check(name="marks", problems=problems)

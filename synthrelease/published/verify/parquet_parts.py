@@ -1,8 +1,8 @@
 """Check that the parts of a Parquet file leave no gaps in which bytes could be hidden.
 
-Readers follow the offsets in the footer. So no reader sees extra bytes before the footer, between two columns, or after the
-last page of a column. The layout follows https://parquet.apache.org/docs/file-format/: "PAR1", the pages of each column, the
-footer, its length, "PAR1".
+Readers follow the offsets in the footer, so they do not see extra bytes before the footer, between columns, or after the
+last page of a column. The layout follows https://parquet.apache.org/docs/file-format/: "PAR1", the pages of each column,
+the footer, its length, "PAR1".
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class OtherBytes(Exception):
 
 
 def room_problems(content: Content) -> Iterator[str]:
-    """Check that a Parquet file contains no hidden bytes between its columns, pages and footer. Yield a sentence if it
-    does. The rows of the file must be readable.
+    """Yield a sentence if a Parquet file, whose rows must be readable, hides bytes between columns, pages and footer.
 
-    Some bytes are not checked: values in statistics, bytes after the values of a page, and bytes between fields of the footer.
+    Some bytes are not checked: values in statistics, bytes after the values of a page, and bytes between fields of the
+    footer.
     """
     import pyarrow.parquet as pq
 
@@ -60,13 +60,7 @@ def room_problems(content: Content) -> Iterator[str]:
 
 
 def _pages(file: BinaryIO, position: int, end: int) -> tuple[int, int]:
-    """Read the headers of all pages of a column in a Parquet file. Return the number of values in the pages, and the
-    position at which the last page ends.
-
-    Raises
-    ------
-    OtherBytes : when the bytes are not pages.
-    """
+    """Read all page headers of a column. Return the number of values, and the position at which the last page ends."""
     values, first = 0, True
     while position < end:
         file.seek(position)
@@ -89,8 +83,8 @@ def read_struct(content: bytes) -> tuple[dict[int, Any], int]:
 
     Raises
     ------
-    OtherBytes : when the bytes are not such a structure. Lists, sets and maps are not supported, because page headers have
-        none.
+    OtherBytes : when the bytes are not such a structure. Lists, sets and maps, which page headers do not have, are not
+        supported.
     """
     try:
         return _struct(content, 0)

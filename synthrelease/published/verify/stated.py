@@ -1,7 +1,7 @@
-"""Compare release.json with the published specification. This code is independent of the code that plans a release.
+"""Compare release.json with the published specification, independently of the code that plans a release.
 
-The two files are read with the models of their tables only, without the classes of criteria and generators. Another check,
-which uses these classes, shows that the whole plan follows from the specification (`bundle.verify_plan`).
+The two files are read without the classes of criteria and generators. `bundle.verify_plan`, which uses these classes,
+checks that the whole plan follows from the specification.
 """
 
 from __future__ import annotations
@@ -67,9 +67,7 @@ class Commitment:
         return cls(name=path.name, part=part, digest=" ".join(digest[start : start + 16] for start in range(0, 64, 16)))
 
     def covers(self, document: ReleaseDocument) -> bool:
-        """Return whether the commitment was made for this run of the program. If not, it was made for another year of the
-        multi-year plan, or for another run of the same year.
-        """
+        """Return whether the commitment was made for this year and run of the multi-year plan."""
         planned, years = self.part.years, _years(document)
         if planned is None or years is None:
             return True
@@ -77,11 +75,11 @@ class Commitment:
 
 
 def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
-    """Check that a release agrees with the commitment that was made before the run: the same specification, program,
-    charges, selection and criteria. If the commitment is for another year of the multi-year plan, check only what it fixes
-    for all years.
+    """Check that a release agrees with the commitment made before the run: specification, program, charges, selection and
+    criteria.
 
-    The head of the ledger is not part of a release. The steward's logbook shows it.
+    For another year of the multi-year plan, check only what the commitment fixes for all years. The head of the ledger is
+    not part of a release; the steward's logbook shows it.
     """
     whole = commitment.covers(document)
     problems = _of_the_run(document, commitment.part) if whole else _of_the_plan(document, commitment.part)
@@ -93,8 +91,8 @@ def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
 
 
 def compared(document: ReleaseDocument, commitment: Commitment) -> tuple[str, bool]:
-    """Return sentences that say what a matching commitment confirms. Also return whether it covers the specification of
-    this release.
+    """Return sentences that say what a matching commitment confirms, and whether it covers the specification of this
+    release.
     """
     compare = f"Compare the digest of the commitment with the published one: {commitment.digest}."
     planned, years = commitment.part.years, _years(document)
@@ -113,14 +111,11 @@ def _run(year: int, again: bool) -> str:
 
 
 def _years(document: ReleaseDocument) -> Any:
-    """Return the multi-year plan in release.json, or None if there is no such plan."""
     return None if document.series is None else document.series.years
 
 
 def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    """Compare a release with a commitment that was made for another year of the multi-year plan. Some facts are fixed for
-    all years: the plan, and the names, kinds and thresholds of the criteria. Yield a sentence for each difference in them.
-    """
+    """Yield a sentence for each fact fixed for all years in which a release differs from a commitment for another year."""
     yield from _plan_problems(document, part)
     planned, years = part.years, _years(document)
     if planned is not None and planned.again is not None and planned.year == years.year:
@@ -134,9 +129,7 @@ def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[st
 
 
 def _of_the_run(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    """Compare a release with the commitment that was made for this run. Yield a sentence for each difference, such as
-    another version of the program.
-    """
+    """Yield a sentence for each difference between a release and the commitment that was made for this run."""
     yield from _plan_problems(document, part)
     if document.specification != part.specification:
         yield f"specification: the digest is not {part.specification[:16]}..., which the commitment states"
@@ -166,8 +159,8 @@ def _plan_problems(document: ReleaseDocument, part: CommitmentPart) -> Iterator[
 
 
 def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
-    """Check that the bundle contains the specification whose digest release.json states, and that the columns, rules,
-    criteria and charges of the release agree with it.
+    """Check that the specification has the stated digest, and agrees with the release in columns, rules, criteria and
+    charges.
     """
     content = files.get(NAME)
     if content is None:
@@ -211,7 +204,7 @@ def _problems(
 
 
 def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
-    """Yield a sentence for each difference between the columns of the release and those of the specification."""
+    """Yield a sentence for each column that differs from the specification."""
     if [part.name for part in document.columns] != list(release.columns):
         yield "schema: its columns are not the columns of the specification in their order"
         return
@@ -240,9 +233,7 @@ def _groups(column: Column, listed: Any) -> list[BinPart]:
 
 
 def _criteria_problems(parts: Sequence[CriterionPart], tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a sentence for each difference between the criteria of the release and those of the specification. They are
-    compared in order.
-    """
+    """Yield a sentence for each criterion that differs from the specification, in order."""
     names = [str(table.get("name")) for table in tables]
     if [part.name for part in parts] != names:
         yield f"criteria: they are not the criteria of the specification ({', '.join(names)})"
@@ -260,9 +251,7 @@ def _criteria_problems(parts: Sequence[CriterionPart], tables: Sequence[Mapping[
 
 
 def _each_table(tables: Sequence[Any]) -> list[Any]:
-    """Expand formulas that name several tables. For example, `age:(sex + region)` becomes the two tables `age:sex` and
-    `age:region`.
-    """
+    """Expand formulas that name several tables: `age:(sex + region)` becomes `age:sex` and `age:region`."""
     single = []
     for text in tables:
         folded = re.fullmatch(r"\s*(.*?)\s*:\s*\((.*)\)\s*", text) if isinstance(text, str) else None
@@ -271,8 +260,7 @@ def _each_table(tables: Sequence[Any]) -> list[Any]:
 
 
 def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Check that the specification allows the generator (or the projection) of the release, with the settings that it used.
-    Yield a sentence if it does not.
+    """Yield a sentence if the specification does not allow the generator or projection of the release with its settings.
 
     Parameters
     ----------
@@ -292,9 +280,7 @@ def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mappi
 
 
 def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each difference between release.json and the specification in how the table was selected, such
-    as the distribution of the number of rounds.
-    """
+    """Yield a sentence for each difference from the specification in how the table was selected."""
     settings, selection = release.selection, document.selection
     rounds = None if settings.rounds is None else {number: str(share) for number, share in settings.rounds.items()}
     stop = None if settings.rounds is not None else str(settings.stop_probability)
@@ -324,8 +310,7 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
 
 
 def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
-    """Compare the charges of the release with the budgets in the specification. Yield a sentence unless each budget is
-    charged exactly once, and nothing else is charged.
+    """Yield a sentence unless each budget of the specification is charged exactly once, and nothing else is.
 
     The charges of a round must be below the selection.
     """
@@ -364,7 +349,7 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
 
 
 def _rounds(node: ChargePart) -> Iterator[ChargePart]:
-    """Yield the nodes of the charge tree that contain the charges of one round, that is, of one attempt to make a table."""
+    """Yield the nodes of the charge tree that contain the charges of one round (attempt to make a table)."""
     if node.rule in (SELECTION, HIDDEN_ROUNDS, PRICED) or node.name == ONE_ROUND:
         yield node
         return
@@ -373,25 +358,23 @@ def _rounds(node: ChargePart) -> Iterator[ChargePart]:
 
 
 def _words(names: Iterable[str]) -> set[str]:
-    """Return the kinds of the charges with these names. The kind is the word before the colon, such as "criterion" in
-    "criterion: NAME". Names without a colon are left out.
-    """
+    """Return the kinds of charges, the words before the colon as in "criterion: NAME". Names without a colon are left out."""
     return {name.partition(": ")[0] for name in names if ": " in name}
 
 
 def _budgets(criterion: Mapping[str, Any]) -> list[Fraction]:
-    """Return all positive budgets in the settings of a criterion: `epsilon`, and settings whose names end with `_epsilon`."""
+    """Return all positive budgets of a criterion: `epsilon`, and settings whose names end with `_epsilon`."""
     budgets = [Fraction(str(value)) for name, value in criterion.items() if name == "epsilon" or name.endswith("_epsilon")]
     return [budget for budget in budgets if budget > 0]
 
 
 def _cost(leaf: ChargePart) -> Fraction:
-    """Return the cost of a charge as one number: its epsilon, or its rho if the cost is a Renyi curve."""
+    """Return the epsilon of a charge, or its rho if the cost is a Renyi curve."""
     return Fraction(leaf.epsilon_exact) if leaf.renyi is None else Fraction(leaf.renyi.rho)
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Return whether two values of a setting are equal. Numbers are compared by value; their notation may differ."""
+    """Return whether two values of a setting are equal. Numbers are compared by value, not notation."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         return left.keys() == right.keys() and all(_same(value, right[name]) for name, value in left.items())
     if isinstance(left, list) and isinstance(right, list):
