@@ -1,9 +1,8 @@
 """Choose bins with round limits for a column of numbers, and choose the numbers that represent the bins in criteria.
 
-A draft has two lists of bins for a column of numbers: coarse bins, which the release uses, and fine bins, which divide the
-coarse bins further. Limits are multiples of 1, 2 or 5 times a power of ten, and no bin is nearly empty. If most rows are in a
-small part of the range, as with money, the limits are 1, 2, 5, 10, 20, 50, ... A frequent 0 has a separate bin. Criteria about
-means and regressions replace each released value by the representative value of its bin.
+The release uses coarse bins; fine bins divide them further. Limits are multiples of 1, 2 or 5 times a power of ten, and no
+bin is nearly empty. If most rows are in a small part of the range, as with money, the limits are 1, 2, 5, 10, 20, 50, ... A
+frequent 0 has a separate bin.
 """
 
 from __future__ import annotations
@@ -40,13 +39,12 @@ class NumberBins:
 
     Attributes
     ----------
-    low, high : the bounds. The bounds are the smallest and the largest value of the public file, rounded outward to a round
-        number of about a tenth of the range. A bound is not rounded if the values seem to stop there by a rule, such as a
-        least age of 18.
+    low, high : the bounds: the smallest and the largest public value, rounded outward to a round number of about a tenth of
+        the range. A bound is not rounded if the values seem to stop there by a rule, such as a least age of 18.
     coarse, fine : the inner limits of the coarse and of the fine bins, in increasing order. Every limit of `coarse` is in
         `fine`.
-    groups : the limits between the groups that criteria compare. These are the two limits of `coarse` that divide the rows
-        into three groups, or the only limit.
+    groups : the limits between the groups that criteria compare: two limits of `coarse` that divide the rows into three
+        groups, or the only limit.
     ages : whether the numbers are ages in years, whose bins have usual limits.
     """
 
@@ -58,11 +56,10 @@ class NumberBins:
     ages: bool = False
 
     def texts(self, *, whole: bool, weight: bool) -> dict[str, list[str]]:
-        """Return the bins in the notation of a configuration, such as "2-19": the coarse bins under "coarse" and, if they
-        differ, the fine bins under "fine".
+        """Return the coarse bins under "coarse" and, if they differ, the fine bins under "fine", written as "2-19".
 
-        The first and the last bin end at the bounds, because a mean over an open bin is not estimable. The first bin of a
-        weight is open, because representative values must be above 0: "<1" has the value 1, and "0" would have the value 0.
+        The outer bins end at the bounds, because a mean over an open bin is not estimable. Only the bins of a weight are
+        open, because representative values must be above 0: "<1" has the value 1, and "0" would have the value 0.
 
         Parameters
         ----------
@@ -104,11 +101,10 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool, ages: bo
 
 
 def _is_cut(values: np.ndarray, counts: np.ndarray, inside: np.ndarray, outside: float) -> bool:
-    """Return whether a natural limit, such as a least age of 18, explains why whole numbers end inside their first or last
-    bin.
+    """Return whether a natural limit, such as a least age of 18, explains why numbers end inside their outer bin.
 
-    Two conditions must hold. The outermost number has at least half as many rows as the mean number of the bin. And at least
-    half of the bin would be beyond the outermost number.
+    The outermost number must have at least half of the bin's mean number of rows, and at least half of the bin must be
+    beyond it.
 
     Parameters
     ----------
@@ -121,9 +117,7 @@ def _is_cut(values: np.ndarray, counts: np.ndarray, inside: np.ndarray, outside:
 
 
 def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, ...]:
-    """Return limits that give the value 0 a bin of its own if at least 5% of the rows have it. Return an empty tuple if 0
-    is rarer or is the largest value.
-    """
+    """Return limits that give 0 a bin of its own if at least 5% of the rows have it; empty if 0 is the largest value."""
     at = int(np.searchsorted(values, 0))
     if at + 1 >= len(values) or values[at] != 0 or counts[at] < OWN_ZERO * counts.sum():
         return ()
@@ -134,15 +128,14 @@ def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, .
 def _even(
     values: np.ndarray, counts: np.ndarray, whole: bool, fixed: Sequence[float], steps: Sequence[float]
 ) -> tuple[list[float], list[float]]:
-    """Return possible limits between bins of equal width: the multiples of a round number, such as 20, 40, 60, ..., for
-    coarse bins, and the multiples of a smaller number for fine bins.
+    """Return limits of bins of equal width: multiples of a round number for coarse bins, of a smaller one for fine bins.
 
     If 0 is frequent, the positive values alone determine the step.
 
     Parameters
     ----------
-    steps : the steps that coarse bins may have, or an empty sequence for any round step. With a step of 10 years, a first bin
-        of more than 10 years ends 5 years earlier if enough rows are left in it.
+    steps : the steps that coarse bins may have; empty for any round step. With a step of 10 years, a first bin of more than
+        10 years ends 5 years earlier if enough rows are left in it.
     """
     inside = values > 0 if fixed else np.ones(len(values), dtype=bool)
     cumulated = np.cumsum(counts[inside]) / counts[inside].sum()
@@ -158,7 +151,7 @@ def _even(
 
 
 def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[list[float], list[float]] | None:
-    """Return limits such as 1, 10, 100, ... and 1, 2, 5, 10, ... for coarse and fine bins, or None if values are not skewed."""
+    """Return limits such as 1, 10, 100, ... for coarse and 1, 2, 5, 10, ... for fine bins, or None if values are not skewed."""
     if (ends := skewed(values, counts)) is None:
         return None
     low, high = ends
@@ -171,10 +164,11 @@ def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[l
 
 
 def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None:
-    """Return the 3rd and the 97th percentile of the positive values if the values are skewed, or None otherwise.
+    """Return the 3rd and the 97th percentile of the positive values if the latter is at least 8 times their median, else
+    None.
 
-    Values are skewed if the 97th percentile is at least 8 times the median. The result is also None if there are at most 20
-    different positive values, or if less than a twentieth of the rows has one.
+    The result is also None if there are at most 20 different positive values, or if less than a twentieth of the rows has
+    one.
     """
     positive = values > 0
     if counts[positive].sum() < counts.sum() / 20 or positive.sum() <= 20:
@@ -185,10 +179,9 @@ def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None
 
 
 def _multiples(values: np.ndarray, counts: np.ndarray, step: float) -> list[float]:
-    """Return multiples of a step up to the largest value, about a thousand at most.
+    """Return about a thousand multiples of a step at most, up to the largest value.
 
-    The multiples begin above the lowest half percent of the rows. Otherwise a single value far below all others could use up
-    the thousand multiples.
+    They begin above the lowest half percent of the rows, so that a single far value cannot use up the thousand.
     """
     lowest = values[np.searchsorted(np.cumsum(counts) / counts.sum(), LEAST_SHARE / 2)]
     first = math.floor(lowest / step) + 1
@@ -203,8 +196,8 @@ def _divisors(step: float, whole: bool) -> list[float]:
 
 
 def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed: Sequence[float]) -> tuple[float, ...]:
-    """Select limits between bins. All limits in `fixed` are kept. A limit in `limits` is added if both bins next to it then
-    still have at least 1% of the rows.
+    """Select limits between bins: all in `fixed`, and each in `limits` that leaves both bins next to it at least 1% of the
+    rows.
     """
     chosen = list(fixed)
     for limit in sorted({_plain(limit) for limit in limits if values[0] < limit <= values[-1]} - set(fixed)):
@@ -217,21 +210,18 @@ def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed
 
 
 def _groups(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> tuple[float, ...]:
-    """Return the two limits that divide the rows into three groups of nearly equal size. If there are fewer than two
-    limits, return all of them.
-    """
+    """Return the two limits that divide the rows most equally into three groups, or all if there are fewer than two."""
     pairs: list[tuple[float, ...]] = [*combinations(limits, 2)] or [tuple(limits)]
     return max(pairs, key=lambda pair: min(_shares(values, counts, pair)))
 
 
 def _shares(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> list[float]:
-    """Return the share of the rows in each bin between the limits."""
     rows = np.bincount(np.searchsorted(limits, values, side="right"), weights=counts, minlength=len(limits) + 1)
     return (rows / counts.sum()).tolist()
 
 
 def round_step(width: float, whole: bool) -> float:
-    """Return the number that is nearest to a width on a logarithmic scale, among 1, 2 and 5 times the powers of ten.
+    """Return the number among 1, 2 and 5 times the powers of ten that is nearest to a width on a logarithmic scale.
 
     The result is at least 1 for whole numbers, and 1 if the width is not positive.
     """
@@ -243,7 +233,7 @@ def round_step(width: float, whole: bool) -> float:
 
 
 def _plain(value: float) -> float:
-    """Return a number rounded to 12 significant digits, which removes the rounding errors of a multiplication."""
+    """Return a number rounded to 12 significant digits, without the rounding errors of a multiplication."""
     return float(f"{value:.12g}")
 
 
@@ -307,13 +297,13 @@ _SELDOM, _MOVED = 1000, 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class NumberFacts:
-    """Facts about a numeric column for the acceptance criteria, such as the value that represents each bin in means and
-    regressions.
+    """Facts about a numeric column for the acceptance criteria.
 
     Attributes
     ----------
-    numbers : the representative value of each bin whose value differs from its default, by the label of the bin.
-    step : the step of the grid on which exact values are counted, or None for the default grid, which follows from the bounds.
+    numbers : the value that represents each bin in means and regressions, by the label of the bin, if it is not the default.
+    step : the step of the grid on which exact values are counted, or None for the default grid, which follows from the
+        bounds.
     mean_range, line_range : ranges to which values are clipped for a mean, and for a regression line.
     spread : the standard deviation of the values after clipping to `mean_range`.
     """
@@ -328,8 +318,7 @@ class NumberFacts:
 def number_facts(
     values: np.ndarray, counts: np.ndarray, bins: Sequence[Sequence[IntervalBin]], bounds: Range, *, whole: bool, weight: bool
 ) -> NumberFacts:
-    """Compute facts about a numeric column from its public rows, such as the value that represents each bin in means and
-    regressions.
+    """Compute facts about a numeric column for the acceptance criteria from its public rows.
 
     Parameters
     ----------
@@ -353,11 +342,7 @@ def number_facts(
 
 
 def far_value(values: np.ndarray, counts: np.ndarray) -> str:
-    """Return a question about a rare smallest or largest value that changes the mean strongly, and may be an error. The
-    result is empty if there is no such value.
-
-    The smallest and the largest value determine bounds and representative values. So one wrong row can distort means.
-    """
+    """Return a question about a rare smallest or largest value that changes the mean strongly and may be an error, or ""."""
     for end in (0, -1):
         rest, rows = np.delete(values, end), np.delete(counts, end)
         if not rest.size or counts[end] * min(_SELDOM, rows.sum()) > rows.sum():
@@ -376,11 +361,10 @@ def far_value(values: np.ndarray, counts: np.ndarray) -> str:
 def bin_numbers(
     values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool
 ) -> dict[str, float]:
-    """Return the value that represents each bin in means and regressions, by the label of the bin. Bins that keep their
-    default value are omitted.
+    """Return the value that represents each bin in means and regressions, by label, if it is not the default.
 
-    The representative value is the rounded mean of the rows in the bin, limited to the bounds. It is the middle of the bin if
-    the bin has no rows, or if the mean is less than a twentieth of a standard deviation away.
+    It is the rounded mean of the rows in the bin, limited to the bounds, or the middle of the bin if the bin has no rows or
+    the mean is less than a twentieth of a standard deviation away.
     """
     numbers = {}
     for interval in bins:
@@ -404,11 +388,9 @@ def _moments(values: np.ndarray, counts: np.ndarray) -> Range:
 
 
 def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool) -> float | None:
-    """Return the step to which values should be rounded, or None if the default step is fine enough. A finer step is chosen
-    if rounding to the default step would change the means of the bins.
+    """Return the step to which values should be rounded, or None if the default step does not change the means of the bins.
 
-    Rounding can change means, because halves of a step are rounded up, or because most values are near 0, as with amounts of
-    money.
+    Rounding can change means, because halves are rounded up, or because most values are near 0, as with amounts of money.
     """
     usual, spread = value_grid(bounds, whole=whole).step, _moments(values, counts)[1]
     bins_ = np.searchsorted([interval.lower for interval in bins][1:], values, side="right")
@@ -424,10 +406,10 @@ def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], b
 
 
 def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
-    """Return the range to which values are clipped before their noisy mean is computed. A narrower range needs less noise.
+    """Return the range to which values are clipped before their noisy mean is computed; a narrower range needs less noise.
 
-    The range is narrower than the bounds if clipping changes a value by at most a thousandth of the standard deviation on
-    average. Otherwise the range is from bound to bound.
+    It is narrower than the bounds if clipping then changes a value by at most a thousandth of the standard deviation on
+    average.
     """
     spread = _moments(values, counts)[1]
     for share in _TAILS:
@@ -438,20 +420,16 @@ def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
 
 
 def _line_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
-    """Return the range to which values are clipped before a regression is fitted. Without clipping, a few extreme values
-    would require much more noise.
+    """Return the range to which values are clipped before a regression is fitted, which bounds the noise.
 
-    The range leaves out 0.1% of the rows at each end. If a few rows are far away from the others, as with money, the range
-    leaves out 1%.
+    It leaves out 0.1% of the rows at each end, or 1% if a few rows are far away from the others, as with money.
     """
     wide, narrow = (_quantiles(values, counts, bounds, share) for share in (_EXTREME, _FAR_NUMBERS))
     return narrow if wide[1] - wide[0] > 2 * (narrow[1] - narrow[0]) else wide
 
 
 def _quantiles(values: np.ndarray, counts: np.ndarray, bounds: Range, share: float) -> Range:
-    """Return the range of all rows except a share at each end, such as the range from the 1st to the 99th percentile if
-    `share` is 0.01. Each end is rounded outward, by at most a twentieth of the width.
-    """
+    """Return the range of all rows except a share at each end, each end rounded outward by at most a twentieth of the width."""
     cumulated = np.cumsum(counts)
     rows = int(cumulated[-1])
     first, last = (int(np.searchsorted(cumulated, at, side="right")) for at in (share * rows, (1 - share) * rows))

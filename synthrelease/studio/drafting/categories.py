@@ -1,8 +1,7 @@
-"""Draft columns of codes and categories: a bin for each category, a bin for each frequent category, or groups by the first
-characters of a code.
+"""Draft columns of codes and categories: a bin for each category, or for each frequent one, or groups by first characters.
 
-Ordered categories, such as ranges of numbers and steps of a scale, are recognised by their words. Rare ordered categories are
-merged with their neighbours; other rare categories are merged into one group.
+Ordered categories, such as ranges of numbers and steps of a scale, are recognised by their words. Rare ordered categories
+are merged with their neighbours; other rare categories are merged into one group.
 """
 
 from __future__ import annotations
@@ -39,17 +38,16 @@ _DOTTED = re.compile(r"(\d{1,3})\.[0-9A-Za-z.]+", re.ASCII)
 
 
 def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnDraft | None:
-    """Draft a column of many codes in groups by their first characters, such as diagnoses by chapter. Return None if the
-    codes do not suit such groups.
+    """Draft a column of many codes in groups by their first characters, such as diagnoses by chapter (I21.4: I), or return
+    None.
 
-    For example, the first characters state the chapter of a diagnosis (I21.4: I), the group of an occupation (2310: 23) or the
-    county of a municipality. Most codes that the public file lacks belong to one of these groups, too.
+    Most codes that the public file lacks belong to one of these groups, too.
 
     Returns
     -------
-    draft : the draft of the column. None if there are few enough codes for separate bins, or if the codebook has labels for
-        them. Also None if the codes form no groups by first characters, or more than 100. Also None if the frequent codes have
-        at least 80% of the rows.
+    draft : the draft of the column. None if there are few enough codes for separate bins, if the codebook has labels for
+        them, if there are no groups by first characters or more than 100, or if the frequent codes have at least 80% of the
+        rows.
     """
     texts = answers.texts
     if not are_too_many(texts) or (texts.keys() & answers.entry.labels.keys() and not answers.named_by):
@@ -66,11 +64,10 @@ def draft_by_beginning(answers: Answers, used_names: Collection[str]) -> ColumnD
 
 
 def _beginning(texts: Collection[str]) -> int:
-    """Return how many first characters of a code identify its group, such as 2 for occupations like 2310. Return 0 if there
-    are no groups, or more than 100.
+    """Return how many first characters of a code identify its group, such as 2 for occupations like 2310, or 0.
 
-    The first characters of a code are the letters before digits, the digits before a point, or the first two digits of at least
-    four digits. If all codes have the same first two digits, more digits are used.
+    These are the letters before digits, the digits before a point, or the first two of at least four digits (more if all
+    codes share them). The result is 0 if there are no groups, or more than 100.
     """
     for pattern in (_LETTERS_FIRST, _DOTTED):
         if beginnings := [match[1] for text in texts if (match := pattern.fullmatch(text))]:
@@ -85,9 +82,7 @@ def _beginning(texts: Collection[str]) -> int:
 
 
 def _sums(texts: Mapping[str, int], name: Callable[[str], str]) -> Counter[str]:
-    """Return the number of rows of each group of strings. `texts` states the number of rows of each string, and the
-    function `name` returns the name of its group.
-    """
+    """Return the number of rows of each group of strings, whose name the function `name` returns."""
     sums = Counter[str]()
     for text, times in texts.items():
         sums[name(text)] += times
@@ -101,16 +96,12 @@ def are_too_many(texts: Mapping[str, int]) -> bool:
 
 
 def share_of_frequent(texts: Mapping[str, int]) -> float:
-    """Return the share of the rows that have a frequent code. At most 39 codes count as frequent, and each has at least
-    0.25% of the rows.
-    """
+    """Return the share of the rows with one of the at most 39 codes that each have at least 0.25% of the rows."""
     return sum(texts[text] for text in _frequent(texts)) / sum(texts.values())
 
 
 def _frequent(texts: Mapping[str, int]) -> list[str]:
-    """Return the frequent codes, the most frequent code first. There are at most 39 frequent codes, and each has at least 0.25%
-    of the rows.
-    """
+    """Return the most frequent codes first: at most 39 codes with at least 0.25% of the rows each."""
     rows = sum(texts.values())
     return [text for text in sorted(texts, key=lambda text: -texts[text])[: MAX_CATEGORIES - 1] if texts[text] >= COMMON * rows]
 
@@ -120,7 +111,6 @@ def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, a
 
     Parameters
     ----------
-    answers : the column.
     used_names : names that other columns of the draft have.
     remark : a remark for the steward, to which further remarks are added.
     apart : whether each code has a separate bin, even if the column has many codes.
@@ -179,10 +169,7 @@ def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, a
 
 
 def _in_rounded_steps(column: ColumnDraft) -> ColumnDraft | None:
-    """Merge a column of whole numbers with an open class, such as 0, 1, ..., 89, 90+, into groups of 2, 5, 10, ... numbers.
-
-    There are about 20 groups at most. The result is None for other columns.
-    """
+    """Merge whole numbers with an open class, such as 0, 1, ..., 89, 90+, into about 20 groups at most, or return None."""
     numbers = [float(text) for text in column.codes if NUMBER.fullmatch(text)]
     if len(numbers) < len(column.codes) - 2 or not all(map(float.is_integer, numbers)):
         return None
@@ -197,8 +184,7 @@ def _in_rounded_steps(column: ColumnDraft) -> ColumnDraft | None:
 def with_neighbours_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
     """Merge neighbouring categories of an ordered column into groups with at least `least_share` of its rows each.
 
-    Neighbours are merged from the first category on. Remaining categories at the end are added to the last group. A group of
-    one category keeps the category's label.
+    Remaining categories at the end are added to the last group. A group of one category keeps the category's label.
     """
     total = sum(code.rows for code in column.codes.values())
     groups, group, rows = list[list[str]](), list[str](), 0
@@ -218,11 +204,10 @@ def with_neighbours_joined(column: ColumnDraft, least_share: float) -> ColumnDra
 
 
 def with_levels_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
-    """Merge rare categories within the larger categories that contain them, such as rare industries within their sector,
-    and return the changed column.
+    """Merge rare categories within the larger categories that contain them, such as rare industries within their sector.
 
-    All rare categories of a larger category become one group, such as "other: services". A larger category with less than
-    `least_share` of the rows becomes one group as a whole.
+    They become one group, such as "other: services". A larger category with less than `least_share` of the rows becomes one
+    group as a whole.
     """
     least = least_share * sum(code.rows for code in column.codes.values())
     rows_of, groups = Counter[str](), dict[str, list[str]]()
@@ -237,9 +222,7 @@ def with_levels_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
 
 
 def _in_groups(column: ColumnDraft, groups: Mapping[str, Sequence[str]]) -> ColumnDraft:
-    """Return the column released in these groups of categories, or unchanged if the groups merge nothing or merge
-    everything.
-    """
+    """Return the column in these groups of categories, or unchanged if the groups merge nothing or everything."""
     if not 2 <= len(groups) < len(column.codes):
         return column
     return replace(column, groups={label: tuple(texts) for label, texts in groups.items()})
@@ -250,14 +233,11 @@ _ZERO_FIRST = re.compile(r"0\d+", re.ASCII)
 
 
 def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str, ...]]]:
-    """Merge spellings of the same answer, such as "Ja" and "JA ". Return the answers in one spelling each, and the other
-    spellings of each answer.
+    """Merge spellings of the same answer, and return the answers in one spelling each, with the other spellings of each.
 
-    Strings are the same answer if they differ only in capitals, spaces, hidden characters or accents ("Ja", "JA "). In a
-    column of words for yes and no, words with the same meaning are the same answer ("TRUE", "yes", "1"). Codes that differ
-    only in leading zeros ("7", "0007") are the same answer, and so are 1.0 and 1. The spelling that looks like most of the
-    column is kept. Codes with labels in the codebook and columns with more than 40 strings are not merged, except for numbers
-    such as 1.0 and 1.
+    Strings are the same answer if they differ only in capitals, spaces, hidden characters or accents ("Ja", "JA "), in
+    leading zeros of codes ("7", "0007"), as 1.0 and 1, or as words for yes and no ("TRUE", "yes", "1"). Codes with labels
+    in the codebook and columns with more than 40 strings are not merged, except for numbers such as 1.0 and 1.
     """
     texts, labels = answers.texts, answers.entry.labels
     whole = all(map(_WITH_POINT.fullmatch, texts)) and not any(map(_ZERO_FIRST.fullmatch, texts))
@@ -294,21 +274,15 @@ def _without_zeros(text: str) -> str:
 
 
 def _code_width(texts: Collection[str]) -> int:
-    """Return the width of codes with leading zeros, such as 4 for "0007", if no other code has more digits. Otherwise
-    return 0.
-
-    If the result is above 0, the shorter codes of the column have lost their leading zeros.
-    """
+    """Return the width of codes with leading zeros, such as 4 for "0007", if no other code has more digits, or 0."""
     padded, lengths = {len(text) for text in texts if _ZERO_FIRST.fullmatch(text)}, {len(text) for text in texts}
     return max(padded) if len(padded) == 1 and all(map(str.isdigit, texts)) and max(lengths) in padded else 0
 
 
 def _spelling_question(answers: Answers, spellings: Mapping[str, tuple[str, ...]]) -> str:
-    """Return a question to the data steward about spellings in a column, such as whether "yes" and "TRUE" mean the same.
-    Return an empty string if there is nothing to ask.
+    """Return a question about spellings, such as whether "yes" and "TRUE" mean the same, or an empty string.
 
-    The question is about codes that seem to have lost leading zeros, about merged spellings such as "yes" and "TRUE", or about
-    cells with several answers. Only the steward knows whether such spellings mean the same.
+    It is about codes that seem to have lost leading zeros, about merged spellings, or about cells with several answers.
     """
     width = _code_width(answers.texts)
     lost = [text for text in answers.texts if len(text) < width]
@@ -325,11 +299,9 @@ def _spelling_question(answers: Answers, spellings: Mapping[str, tuple[str, ...]
 
 
 def _several_answers(texts: Collection[str]) -> str:
-    """Return the question about cells that list several answers, such as "bus;car", or an empty string if there are no such
-    cells.
+    """Return the question about cells that list several answers, such as "bus;car", or an empty string.
 
-    Cells count as lists if at least two of the listed answers also occur alone, and if the column has fewer different answers
-    than different strings.
+    At least two listed answers must also occur alone, and there must be fewer different answers than strings.
     """
     for mark in ";|,":
         parts = {part.strip() for text in texts for part in text.split(mark)}
@@ -374,8 +346,7 @@ _STRESS = {word: stress["far"] for stress in WORDS["scales"]["stress"] for word 
 
 
 def in_their_order(texts: Collection[str]) -> list[str] | None:
-    """Return categories in the order of their meaning, the lowest category first. The result is None if their words have no
-    order.
+    """Return categories in the order of their meaning, the lowest first, or None if their words have no order.
 
     Examples
     --------
@@ -404,9 +375,8 @@ Ranks = Mapping[str, float] | Mapping[str, tuple[float, float]]
 
 
 def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
-    """Return the lowest and the highest number of each range, such as (5, 14) for "5 to 14".
-
-    The result is None unless all strings are ranges of one unit without overlap.
+    """Return the ends of each range, such as (5, 14) for "5 to 14", or None unless all are ranges of one unit without
+    overlap.
     """
     ranges, units, n_wide = dict[str, tuple[float, float]](), set[frozenset[str]](), 0
     for text, word in words.items():
@@ -439,9 +409,7 @@ def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
 
 
 def _of_lists(words: Mapping[str, str], lists: Sequence[Mapping[str, int]]) -> Ranks | None:
-    """Return the rank of each string in the first list, such as a list of months, that contains all strings. Return None if
-    no list does.
-    """
+    """Return the rank of each string in the first list, such as the months, that contains all strings, or None."""
     ranks = next((ranks for ranks in lists if all(word in ranks for word in words.values())), None)
     return ranks and {text: ranks[word] for text, word in words.items()}
 
@@ -459,10 +427,7 @@ def _of_numbered(words: Mapping[str, str]) -> Ranks | None:
 
 
 def _of_poles(words: Mapping[str, str]) -> Ranks | None:
-    """Return the position of each string on a scale between two poles, such as "very low" and "very high".
-
-    The middle of the scale is 0. The result is None if the strings do not all belong to one such scale.
-    """
+    """Return the position of each string on a scale such as "very low" to "very high", with middle 0, or None."""
     for low, high in _POLES:
         ranks = dict[str, float]()
         for text, word in words.items():

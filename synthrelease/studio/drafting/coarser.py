@@ -1,7 +1,6 @@
 """Make a draft smaller: merge bins of numbers and rare codes, and choose the columns to leave out.
 
-Coarser bins have more rows in each cell. Fewer columns need fewer tables, so each table gets a larger share of the budget. In
-both cases, the noise hides fewer associations.
+Coarser bins have more rows in each cell, and fewer columns leave each table more budget: the noise hides fewer associations.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ class Floor:
 
     Attributes
     ----------
-    share : smallest share of the public rows in a bin. Neighbouring bins of numbers are merged, and rare codes are merged,
-        until each bin has this share.
+    share : smallest share of the public rows in a bin of numbers or codes.
     most : columns with at most this number of bins are unchanged.
     least : the smallest share in words, such as "at least 5% of the rows".
     """
@@ -71,13 +69,11 @@ def coarser(columns: Sequence[ColumnDraft], table: Counts) -> tuple[ColumnDraft,
 
 
 def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> tuple[ColumnDraft, ...]:
-    """Return the columns with small bins merged, so that each bin has at least the minimum share of the rows. Columns with
-    few bins are unchanged.
+    """Merge small bins, so that each has at least the minimum share of the rows; columns with few bins are unchanged.
 
     Parameters
     ----------
     table : counts of the public rows in the drafted bins of these columns.
-    floor : smallest share of rows, and number of bins up to which a column is unchanged.
     """
 
     def wider(column: ColumnDraft, rows: np.ndarray) -> ColumnDraft:
@@ -98,16 +94,15 @@ or 20 years, so that the young have their own bins.
 
 
 def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float, adult: float = -math.inf) -> tuple[float, ...]:
-    """Choose limits between bins so that each bin has at least a minimum share of the rows. For ages, a limit that
-    separates the young may also stay if fewer rows are below it.
+    """Choose limits between bins so that each bin has at least a minimum share of the rows.
 
-    If no limit divides the rows in this way, the limit that is nearest to the median is returned.
+    If no limit does, the limit nearest to the median is returned.
 
     Parameters
     ----------
     limits : limits to choose from.
     shares : share of the rows in each bin between these limits. The shares add up to less than 1 if values are missing.
-    adult : the largest limit up to this age always stays if the rows below it have at least a quarter of `least_share`.
+    adult : the largest limit up to this age stays if the rows below it have at least a quarter of `least_share`.
     """
     n_young = sum(limit <= adult for limit in limits)
     if n_young and shares[:n_young].sum() >= least_share / 4:
@@ -118,9 +113,7 @@ def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float, adu
 
 
 def _at_least(limits: Sequence[float], shares: np.ndarray, least_share: float) -> tuple[float, ...]:
-    """Choose limits between bins, starting with the lowest limit, so that each bin has at least a minimum share of the
-    rows.
-    """
+    """Choose limits, from the lowest on, so that each bin has at least a minimum share of the rows."""
     chosen, held = list[float](), 0.0
     below = np.cumsum(shares)
     for limit, share, reached in zip(limits, shares, below, strict=False):
@@ -131,13 +124,11 @@ def _at_least(limits: Sequence[float], shares: np.ndarray, least_share: float) -
 
 
 def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraft:
-    """Merge the rare categories of a column, so that each category that is released has at least the minimum share of the
-    rows.
+    """Merge the rare categories of a column, so that each released category has at least the minimum share of the rows.
 
-    A rare category is merged with its neighbours if the categories are ordered. If there are larger categories, the category
-    is merged with other rare categories in the same larger category. Otherwise all rare categories are merged into one bin. If
-    no category is frequent enough, the five most frequent categories keep their bins. The column is unchanged if fewer than
-    two categories are rare, or if codes have several spellings.
+    Ordered categories are merged with neighbours, categories within larger ones in these, and others into one bin. If none
+    is frequent enough, the five most frequent keep their bins. The column is unchanged with fewer than two rare categories,
+    or if codes have several spellings.
     """
     if column.ordered:
         return with_neighbours_joined(column, floor.share)
@@ -163,13 +154,11 @@ def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraf
 
 
 def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -> ColumnDraft:
-    """Return a column of numbers with wider bins, which keep only some of the old limits, and with the values that
-    represent them in means and regressions.
+    """Return a column of numbers with wider bins and their representative values.
 
     Parameters
     ----------
-    limits : the limits to keep, a selection from the coarse limits of the column. The old coarse limits become the fine
-        limits.
+    limits : the coarse limits to keep. The old coarse limits become the fine limits.
     """
     bins, facts = column.bins, column.facts
     if bins is None or facts is None or limits == bins.coarse:
@@ -187,9 +176,7 @@ def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -
 def _mean(
     interval: IntervalBin, old: Sequence[IntervalBin], means: np.ndarray, rows: np.ndarray, numbers_of: Mapping[str, float]
 ) -> float:
-    """Return the value that represents a merged bin in means and regressions. It is the mean of the values that represented
-    the bins before the merger, weighted by the rows of each bin.
-    """
+    """Return the value that represents a merged bin: the mean of the values of its parts, weighted by their rows."""
     inside = np.array([interval.lower <= part.lower and part.upper <= interval.upper for part in old])
     if interval.label in numbers_of or not rows[: len(old)][inside].sum():
         return numbers_of.get(interval.label, interval.number)
@@ -202,7 +189,7 @@ def least_floor(table: Counts) -> Floor:
 
 
 def wider_bin_of_each(wider: tuple[ColumnDraft, Binning], narrower: tuple[ColumnDraft, Binning]) -> np.ndarray:
-    """Return, for each narrower bin of a column, the index of the wider bin that contains it, as a (n_narrow,) array.
+    """Return the (n_narrow,) index of the wider bin that contains each narrower bin of a column.
 
     A narrower bin of several categories belongs to the wider bin of its first category.
     """
@@ -217,9 +204,7 @@ def wider_bin_of_each(wider: tuple[ColumnDraft, Binning], narrower: tuple[Column
 
 
 def are_inside(wider: tuple[ColumnDraft, Binning], narrower: tuple[ColumnDraft, Binning]) -> bool:
-    """Return whether each bin of a column in one draft lies inside a single bin of the same column in another draft with
-    wider bins.
-    """
+    """Return whether each narrower bin of a column lies inside a single wider bin."""
     if narrower[1].lower:
         return {*wider[1].lower} <= {*narrower[1].lower}
     new, old = (_label_of_each(column) for column, _ in (wider, narrower))
@@ -227,7 +212,7 @@ def are_inside(wider: tuple[ColumnDraft, Binning], narrower: tuple[ColumnDraft, 
 
 
 def _label_of_each(column: ColumnDraft) -> dict[str, str]:
-    """Return, for each category of a column, the label of the bin to which it belongs in the release."""
+    """Return, for each category of a column, the label of its bin in the release."""
     labels = {text: code.label for text, code in column.codes.items()}
     if column.common:
         labels = {text: label if text in column.common else OTHERS for text, label in labels.items()}
@@ -240,11 +225,10 @@ _NEXT = 0.7  # The ratio of the numbers of columns in two successive trials
 
 
 def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair], important: Sequence[str] = ()) -> list[ColumnDraft]:
-    """Order columns by priority. A draft that cannot keep all columns keeps the first of them.
+    """Order columns by priority: a draft that cannot keep all columns keeps the first of them.
 
-    Columns that the steward called important come first, then a design weight, without which nothing can be estimated. The
-    columns of associated pairs are next, beginning with the strongest association. The other columns are last, beginning with
-    the fewest bins.
+    Columns that the steward called important come first, then a design weight, without which nothing can be estimated, then
+    the columns of associated pairs, the strongest first, and then those with the fewest bins.
     """
     by_name = {column.name: column for column in columns}
     important = [name for name in important if name in by_name]
@@ -255,16 +239,14 @@ def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair], important: S
 
 
 def sizes(n_columns: int, errors: float) -> Iterator[int]:
-    """Yield numbers of columns for smaller and smaller drafts, from `n_columns` down to 2, such as 20, 14, 10, 7, 5, 3 and
-    2.
+    """Yield numbers of columns for smaller and smaller drafts, such as 20, 14, 10, 7, 5, 3 and 2, by 70% each.
 
-    Each number is 70% of the number before. The second number is smaller if the errors are large, because errors grow with the
-    square of the number of columns.
+    The second number is smaller if the errors are large, because errors grow with the square of the number of columns.
 
     Parameters
     ----------
-    errors : the share of the associations that a draft of all columns loses, divided by the share that a good draft may lose
-        at most.
+    errors : the share of the associations that a draft of all columns loses, divided by the largest share that a good draft
+        may lose.
     """
     yield n_columns
     size = n_columns * min(_NEXT, math.sqrt(1 / max(errors, 1.0)))
@@ -277,13 +259,8 @@ def sizes(n_columns: int, errors: float) -> Iterator[int]:
 def fewer(
     columns: Sequence[ColumnDraft], order: Sequence[ColumnDraft], size: int
 ) -> tuple[tuple[ColumnDraft, ...], list[LeftOut]]:
-    """Keep the `size` columns with the highest priority. Return these columns in the order of the file, and the other
-    columns with the reason for leaving them out.
-
-    Parameters
-    ----------
-    order : all columns in the order of preference.
-    size : number of columns to keep.
+    """Return the first `size` columns of `order`, in the order of the file, and the others with the reason for leaving them
+    out.
     """
     stay = {column.name for column in order[:size]}
     because = (

@@ -24,11 +24,10 @@ _GROUPS, _OF_GROUP = 6, 8  # Equations are first tested in 6 groups of 8 rows
 
 
 def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]:
-    """Find columns of numbers that can be computed from a single earlier column in every row, such as the same length in
-    other units. Return these columns as columns to leave out.
+    """Find columns of numbers that follow from a single earlier column in every row, such as a length in other units.
 
-    These are linear functions of the earlier column, up to rounding, and other increasing or decreasing functions, such as a
-    square or a logarithm.
+    Return them as columns to leave out. They are linear up to rounding, or increasing or decreasing, as a square or a
+    logarithm.
     """
     values = {source: column for source, column in numeric_columns(answers, rows).items() if not np.isnan(column).all()}
     answered = {source: ~np.isnan(column) for source, column in values.items()}
@@ -61,23 +60,17 @@ def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]
 
 
 def _in_same_order(x: np.ndarray, y: np.ndarray) -> bool:
-    """Return whether y is a strictly increasing function of x: a larger x always has a larger y, and equal x have equal y."""
+    """Return whether y is a strictly increasing function of x: a larger x has a larger y, and equal x have equal y."""
     order = np.argsort(x)
     steps_x, steps_y = np.diff(x[order]), np.diff(y[order])
     return bool((steps_y >= 0).all() and ((steps_x > 0) == (steps_y > 0)).all())
 
 
 def computed_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, str]:
-    """Return a question for each column that can be computed from other columns in 99% of the rows, such as total = wage +
-    capital, by the name of the column.
+    """Return a question, by column, for columns that follow from others in 99% of the rows, such as total = wage + capital.
 
-    The column is a sum of two or three other columns, such as wage + capital. Or it is a product or ratio of two, such as
-    weight / height^2. It may differ from them by a constant term or factor, and by rounding.
-
-    Parameters
-    ----------
-    answers : the columns of the file, by name.
-    rows : the rows of the file.
+    The column is a sum of two or three others, or a product or ratio of two, such as weight / height^2, up to a constant
+    term or factor and rounding.
     """
     sampled = slice(None, None, -(-rows.n_rows // _ROWS))
     values = {source: column[sampled] for source, column in numeric_columns(answers, rows).items()}
@@ -111,10 +104,9 @@ _QUESTION = (
 
 
 def _equations(columns: np.ndarray, off: np.ndarray, totals: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
-    """Yield equations between columns, such as total = wage + capital, as the index of the total and the indices of its
-    terms. Equations with two terms come first.
+    """Yield equations between columns, as the index of the total and the indices of its terms; two terms come first.
 
-    The two sides of an equation may differ by a constant. Equations that hold in a group of a few rows are tested on all rows.
+    The two sides of an equation may differ by a constant.
 
     Parameters
     ----------
@@ -145,9 +137,7 @@ def _equations(columns: np.ndarray, off: np.ndarray, totals: Sequence[tuple[int,
 
 
 def _share(columns: np.ndarray, off: np.ndarray, equation: Sequence[int], unknown: float) -> float:
-    """Return the share of the rows in which an equation between columns holds. Only rows with a number in each of its
-    columns count. If there are fewer than 50 such rows, return `unknown`.
-    """
+    """Return the share of the rows with all numbers in which an equation holds, or `unknown` for fewer than 50 rows."""
     total, *terms = equation
     apart, slack = columns[terms].sum(axis=0) - columns[total], off[list(equation)].sum(axis=0)
     known = ~np.isnan(apart)
@@ -157,9 +147,7 @@ def _share(columns: np.ndarray, off: np.ndarray, equation: Sequence[int], unknow
 
 
 def numeric_columns(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, np.ndarray]:
-    """Return the numbers of each column that an equation with other columns may contain, as (n_rows,) arrays with NaN where
-    a row has no number.
-    """
+    """Return the (n_rows,) numbers of each column that an equation may contain, with NaN where a row has no number."""
     numeric = {name: column for name, column in answers.items() if column.are_numbers and not column.entry.labels}
     sources = [name for name, column in numeric.items() if len(column.texts) >= _LEAST_VALUES and not left_out_as_key(column)]
     return {name: np.array([*map(float, rows.texts[name]), np.nan])[rows.codes[name]] for name in sources}

@@ -40,15 +40,13 @@ class MembersDraft:
     source : paths or URIs of the public files.
     key : name of the column that links members to their root.
     most, least : largest and smallest number of members of a released root.
-    order : column that numbers the members of each root, or else the first column of dates. The tuple is empty if there is no
-        such column.
+    order : column that numbers the members of each root, or else the first column of dates; empty without such a column.
     size : name of the released column with the number of members.
     n_roots, n_members : number of roots and number of members in the public files.
     covered : share of the roots with at most `most` members.
     columns, left_out : drafted columns of a member, and columns that are left out with the reason.
     rules : suggested rules about a single member.
-    missing_keys, with_these : the texts of the key that identify no root, and the number of members' rows with one of these
-        texts.
+    missing_keys, with_these : the texts of the key that identify no root, and the number of members' rows with one of them.
     """
 
     source: Source
@@ -80,9 +78,7 @@ class MembersDraft:
         return replace(self, columns=stay, left_out=(*self.left_out, *gone), order=order)
 
     def wide(self) -> list[ColumnDraft]:
-        """Return the columns that members add to the record of their root, such as a household: the number of members, and
-        the columns of each member.
-        """
+        """Return the columns that members add to the record of their root: their number, and the columns of each member."""
         limits = tuple(float(n) for n in range(self.least + 1, self.most + 1))
         bins = NumberBins(low=self.least, high=float(self.most), coarse=limits, fine=limits, groups=limits[:1])
         size = ColumnDraft(name=self.size, source=self.key, kind="integer", remark="the number of members", bins=bins)
@@ -97,8 +93,9 @@ def _of_slot(column: ColumnDraft, slot: int) -> ColumnDraft:
 def read_members(
     public: str | Path, members: str | Path | None, key: str, book: Codebook, table: str | None = None, wanted: AskedFor = ALL
 ) -> tuple[PublicFile, MembersDraft]:
-    """Read the roots, such as households, and draft the columns of their members, such as persons. Return the public file
-    with only the columns of the roots, and the draft of the members.
+    """Read the roots, such as households, and draft the columns of their members, such as persons.
+
+    Return the public file with only the columns of the roots, and the draft of the members.
 
     Parameters
     ----------
@@ -111,8 +108,8 @@ def read_members(
 
     Raises
     ------
-    InputError : when a file cannot be read or lacks the key, when the two files have different delimiters, encodings or decimal
-        marks, or when no column of members can be released.
+    InputError : when a file cannot be read or lacks the key, when the two files have different delimiters, encodings or
+        decimal marks, or when no column of members can be released.
     """
     # read the files, and decide which columns belong to roots and which to members
     roots, own_file = read_public_tables(public, members, table, book.positions)
@@ -173,8 +170,7 @@ def read_members(
 
 
 def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, PublicFile]:
-    """Return both files with the same settings of [input], such as the delimiter, because a configuration states these
-    settings once.
+    """Return both files with the same settings of [input], which a configuration states once.
 
     Raises
     ------
@@ -190,10 +186,9 @@ def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, 
 
 
 def _plain(column: ColumnDraft) -> ColumnDraft:
-    """Return the draft of a member's column in the form that [members] allows: with coarse bins only, and without a bin
-    that several codes share.
+    """Return the draft of a member's column as [members] allows it: coarse bins only, and no bin that several codes share.
 
-    If rare codes share a bin, only the frequent codes stay in the list.
+    If rare codes share a bin, only the frequent codes stay.
     """
     if column.bins and column.facts:
         bins = replace(column.bins, fine=column.bins.coarse)
@@ -204,9 +199,7 @@ def _plain(column: ColumnDraft) -> ColumnDraft:
 
 
 def _constant(file: PublicFile, key: str, codes: np.ndarray, names: Sequence[str], with_key: np.ndarray) -> set[str]:
-    """Return the names of the columns that have one value for all rows with the same key, as the region of a household has.
-    Rows without a key are ignored.
-    """
+    """Return the columns with one value for all rows of a key, as the region of a household. Rows without a key are ignored."""
     n_keys, constant = len(np.unique(codes[with_key])), set[str]()
     for name in names:
         texts, of_rows = every_row(file, (name,))[name]
@@ -216,9 +209,7 @@ def _constant(file: PublicFile, key: str, codes: np.ndarray, names: Sequence[str
 
 
 def _differs(file: PublicFile, name: str, codes: np.ndarray, with_key: np.ndarray) -> bool:
-    """Return whether nearly all members of the same root, such as the persons of a household, have different values in a
-    column.
-    """
+    """Return whether nearly all members of the same root, such as a household, have different values in a column."""
     texts, of_rows = every_row(file, (name,))[name]
     codes = codes[with_key]
     repeated = len(codes) - len(np.unique(codes.astype(np.int64) * len(texts) + of_rows[with_key]))
@@ -226,9 +217,7 @@ def _differs(file: PublicFile, name: str, codes: np.ndarray, with_key: np.ndarra
 
 
 def _order(file: PublicFile, codes: np.ndarray, times: np.ndarray, names: Sequence[str], keyed: np.ndarray) -> tuple[str, ...]:
-    """Return the first column that numbers the members of each root, such as person 1, 2 and 3 of a household, beginning
-    with 0 or 1. The result is an empty tuple if there is no such column.
-    """
+    """Return the first column that numbers the members of each root from 0 or 1, or an empty tuple."""
     codes = codes[keyed]
     for name in names:
         texts, of_rows = every_row(file, (name,))[name]

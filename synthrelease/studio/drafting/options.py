@@ -1,8 +1,8 @@
 """Draft the options [geography], [marks] and [unit] of a release from a public file.
 
-[geography] describes areas within larger areas, such as municipalities in regions (`--areas`). The other columns are drafted
-without the smallest areas. Then further tables are added for every level of areas, if an area has enough rows. [marks]
-describes groups of rare indicators. [unit] states which rows belong to the same person (`--unit`).
+[geography] describes areas within larger areas, such as municipalities in regions (`--areas`). The other columns are
+drafted without the smallest areas, and tables are added for every level of areas with enough rows. [marks] describes groups
+of rare indicators. [unit] states which rows belong to the same person (`--unit`).
 """
 
 from __future__ import annotations
@@ -55,11 +55,9 @@ _BEARABLE = 0.5  # The largest ratio of the standard deviation of the noise in a
 def nested_columns(
     answers: Mapping[str, Answers], drafted: Mapping[str, ColumnDraft | LeftOut], rows: PublicRows
 ) -> dict[str, str]:
-    """Return questions, by the name of a column, whether columns are areas within areas, such as municipalities within
-    regions.
+    """Return questions, by column, whether columns are areas within areas, such as municipalities within regions.
 
-    An example is a column of regions beside a column of municipalities. The question is asked if the other column has too many
-    values for separate bins, and each of them occurs with only one value of the first column.
+    The question is asked if the smaller areas are too many for separate bins, and each occurs with one larger area only.
     """
     questions: dict[str, str] = {}
     groups = [source for source, column in drafted.items() if isinstance(column, ColumnDraft) and _may_be_level(column)]
@@ -91,9 +89,7 @@ def _may_be_level(column: ColumnDraft) -> bool:
 
 
 def _tells(lower: np.ndarray, upper: np.ndarray) -> bool:
-    """Return whether each value of `lower` occurs with only one value of `upper`, as each municipality lies in only one
-    region.
-    """
+    """Return whether each value of `lower` occurs with only one value of `upper`, as a municipality lies in one region."""
     valid = (lower >= 0) & (upper >= 0)
     pairs = np.unique(np.stack([lower[valid], upper[valid]]), axis=1)
     return len(np.unique(pairs[0])) == pairs.shape[1]
@@ -105,7 +101,7 @@ class AreasDraft:
 
     Attributes
     ----------
-    levels : the drafted columns of the larger areas. The column of the largest areas comes first.
+    levels : the drafted columns of the larger areas, the largest areas first.
     column : column of the smallest areas, with a code for each area and the larger areas in its codelist.
     """
 
@@ -124,7 +120,6 @@ class AreasDraft:
         Parameters
         ----------
         request : the value of the option --areas, such as "region > municipality".
-        file : the public file.
         answers : the column of the smallest areas.
         columns : drafted columns without the smallest areas.
 
@@ -162,21 +157,17 @@ class AreasDraft:
         return cls(levels=tuple(drafted[source] for source in sources[:-1]), column=column)
 
     def placed(self, columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
-        """Replace all columns of areas by the column of the smallest areas, and return the columns of the release.
-
-        The larger areas are left out, because the codelist of the smallest areas determines them.
-        """
+        """Replace all columns of areas by the column of the smallest areas, whose codelist contains the larger ones."""
         columns_ = [self.column if column.name == self.chain[-2] else column for column in columns]
         return [column for column in columns_ if column.name not in self.chain[:-1]]
 
     def measured(
         self, raced: Sequence[str], sizes: Mapping[str, int], n_rows: int, cost: Fraction, noise: type[CountNoise]
     ) -> AreaTables:
-        """Choose the tables of a release with areas, and divide the budget among these tables. There are tables of all
-        rows, and tables by area on each level, such as regions and municipalities.
+        """Choose the tables of a release with areas, of all rows and by area on each level, and divide the budget among them.
 
-        The comparison of plans chose the tables of all rows, without areas. On each level, columns with few bins have a table
-        by area if the noise is at most half of an average cell. If no column can have such a table, only the areas are counted.
+        The comparison of plans chose the tables of all rows. On each level, columns with few bins have a table by area if
+        the noise is at most half of an average cell. Without such columns, only the areas are counted.
 
         Parameters
         ----------
@@ -203,8 +194,7 @@ class AreasDraft:
         return AreaTables.of(whole, tables_of, bins, noise)
 
     def _most(self, names: Sequence[str], sizes: Mapping[str, int], areas: int, n_rows: int) -> int:
-        """Return how many columns can have a table by area, such as `region:sex`, on one level of areas, before these
-        tables become too large.
+        """Return how many columns can have a table by area, such as `region:sex`, before these tables become too large.
 
         Parameters
         ----------
@@ -221,16 +211,11 @@ class AreasDraft:
         return n
 
     def rules(self, suggested: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
-        """Return the suggested rules without the rules about areas, such as municipalities. For rules about areas, tables
-        of a column by every area would have to be measured.
-        """
+        """Return the suggested rules that name no areas; rules about areas would need tables by every area."""
         return tuple(rule for rule in suggested if not {*self.chain} & {*rule.columns})
 
     def criteria(self, drafted: Sequence[CriterionDraft]) -> tuple[CriterionDraft, ...]:
-        """Return the drafted criteria, and an additional criterion of the share of rows in each of the smallest areas.
-
-        Criteria that compare whole rows ignore the smallest areas.
-        """
+        """Add a criterion of the share of rows in each of the smallest areas, which all other criteria ignore."""
         name = self.column.name
         single = next(criterion for criterion in drafted if criterion.asks == "shares of single columns")
         settings = {key: value for key, value in single.settings.items() if key != "largest"}
@@ -241,8 +226,8 @@ class AreasDraft:
 
 
 class AreaTables(NamedTuple):
-    """The tables that a release with areas measures, and the share of the budget for each table. There are tables of all
-    rows, and tables by area, such as `region:sex`.
+    """The tables that a release with areas measures, of all rows and by area, such as `region:sex`, with their shares of
+    the budget.
 
     Attributes
     ----------
@@ -266,8 +251,7 @@ class AreaTables(NamedTuple):
         bins: Mapping[str, int],
         noise: type[CountNoise],
     ) -> AreaTables:
-        """Divide the budget among the tables, so that every level of areas has at least a tenth. Return the tables with
-        their shares.
+        """Divide the budget among the tables, so that every level of areas has at least a tenth.
 
         Parameters
         ----------
@@ -297,8 +281,7 @@ class AreaTables(NamedTuple):
 
 
 def areas_asked(request: str, file: PublicFile) -> list[str]:
-    """Return the names of the columns in the option --areas, such as 'region > municipality', from the largest to the
-    smallest areas.
+    """Return the columns in the option --areas, such as 'region > municipality', from the largest to the smallest areas.
 
     Raises
     ------
@@ -337,8 +320,7 @@ class MarksDraft:
     ----------
     groups : for each new column, by its name, the names of the indicator columns that it combines.
     yes : label of the rare category of each indicator.
-    n_before, n_lost : the numbers of pairs of columns whose association is lost in fits of the draft, without and with the new
-        columns.
+    n_before, n_lost : the numbers of pairs of columns whose association fits lose, without and with the new columns.
     """
 
     groups: Mapping[str, tuple[str, ...]]
@@ -347,11 +329,9 @@ class MarksDraft:
     n_lost: int = 0
 
     def tables(self, raced: Sequence[str]) -> tuple[str, ...]:
-        """Return the tables to measure, as terms of a formula. Each group of rare indicators has one table, such as `4
-        marks_1` with weight 4.
+        """Return the tables to measure, as terms of a formula: the chosen tables, and one such as `4 marks_1` for each group.
 
-        Tables of indicators of one group are replaced by the table of the column of the group, with weight 4
-        (docs/appendix/benchmarks.md compares other weights).
+        The latter, with weight 4, replaces the tables within its group (docs/appendix/benchmarks.md compares other weights).
 
         Parameters
         ----------
@@ -363,8 +343,9 @@ class MarksDraft:
 
     @property
     def only_measured(self) -> str:
-        """Return the formula of the tables of single rare indicators. These tables are measured for readers, but the model
-        does not use them, because more pairs would then lose their association (docs/appendix/benchmarks.md).
+        """The formula of the tables of single rare indicators, which are measured for readers but not used by the model.
+
+        With them, the model would lose the association of more pairs (docs/appendix/benchmarks.md).
         """
         return formula_by_cells([f"0.25 {mark}" for marks in self.groups.values() for mark in marks], ())
 
@@ -376,8 +357,8 @@ class MarksDraft:
 
 
 def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[tuple[str, str]]) -> MarksDraft | None:
-    """Form groups of rare indicators that occur together, such as rare diseases. Return None if no groups are needed, because
-    the draft loses no association within such a group.
+    """Form groups of rare indicators that occur together, such as rare diseases, or return None if no group loses an
+    association.
 
     Parameters
     ----------
@@ -400,9 +381,7 @@ def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[
 
 
 def _marks(columns: Sequence[ColumnDraft], table: Counts) -> Iterator[tuple[str, tuple[int, str]]]:
-    """Find rare indicators: columns with one frequent and one rare category. Yield their names, with the bin and the label
-    of the rare category.
-    """
+    """Yield each rare indicator, a column with one frequent and one rare category, with the bin and label of the latter."""
     for column in columns:
         plain = column.kind in ("code", "category") and not column.common and not column.levels and len(column.codes) == 2
         if plain and column.name in table.layout.columns:
@@ -413,8 +392,7 @@ def _marks(columns: Sequence[ColumnDraft], table: Counts) -> Iterator[tuple[str,
 
 
 def _together(table: Counts, yes: Mapping[str, tuple[int, str]]) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return, for every two indicators, Cramer's V and the number of rows with both indicators minus the number expected by
-    chance.
+    """Return, for every two indicators, Cramer's V and the number of rows with both minus the number expected by chance.
 
     Cramer's V is set to 0 if fewer rows than by chance have both indicators.
     """
@@ -427,8 +405,7 @@ def _together(table: Counts, yes: Mapping[str, tuple[int, str]]) -> dict[tuple[s
 
 
 def _joined(marks: Sequence[str], together: Mapping[tuple[str, str], tuple[float, float]]) -> list[list[str]]:
-    """Form groups of associated indicators by agglomerative clustering. Each step merges the two groups with the strongest
-    mean association (Cramer's V) between their indicators.
+    """Form groups of associated indicators by agglomerative clustering on the mean Cramer's V between groups.
 
     No group gets more than `MOST_OF_GROUP` indicators. An indicator without associations is a group of its own.
     """
@@ -455,14 +432,12 @@ _MENTIONED = 6  # The largest number of columns that a draft names in one senten
 
 
 def none_has_these(key: str, missing_keys: Sequence[str], rows: int) -> str:
-    """Return the question whether some strings of a key mean that the person is unknown, or an empty string if there are no
-    such strings.
+    """Return the question whether some values of a key mean that the person is unknown, or an empty string.
 
     Parameters
     ----------
-    key : name of the column.
-    missing_keys : texts of the key that the draft takes for missing keys.
-    rows : number of public rows with one of these texts.
+    missing_keys : values of the key that the draft takes for missing keys.
+    rows : number of public rows with one of them.
     """
     if not missing_keys:
         return ""
@@ -480,12 +455,10 @@ class UnitAnswer:
     ----------
     key : name of the column that identifies the person to whom a row belongs, or None if every row is a different person.
     records : largest number of released rows of each person.
-    first_by : column of record numbers that orders the rows of a person, or an empty tuple if rows are drawn at random. A
-        released column is never used: its smallest values would be released too often.
-    varying : columns in which rows of a person differ. Each comes with the share of a person's later rows that have a new
-        value.
-    without_key, later : the number of public rows without a key, and the number of public rows that exceed the released rows of
-        their person.
+    first_by : column of record numbers that orders the rows of a person; empty if rows are drawn at random. A released
+        column is never used: its smallest values would be released too often.
+    varying : columns in which rows of a person differ, each with the share of a person's later rows that have a new value.
+    without_key, later : the number of public rows without a key, and of rows that exceed the released rows of their person.
     missing_keys : texts of the key that stand for unknown persons.
     with_these : number of public rows with one of these texts, without texts that the codebook declares.
     """
@@ -501,7 +474,7 @@ class UnitAnswer:
 
     @property
     def doubt(self) -> str:
-        """The questions to the steward about the key and the order of rows, or an empty string if there are none."""
+        """The questions to the steward about the key and the order of rows, or an empty string."""
         asked = none_has_these(str(self.key), self.missing_keys, self.with_these) if self.with_these else ""
         sentences = [asked] if asked else []
         columns = [f"{name!r} ({share:.0%})" for name, share in self.varying.items() if name not in self.first_by]
@@ -552,14 +525,12 @@ class UnitAnswer:
     def ordered(
         self, file: PublicFile, unreleased: Collection[str], forms: Mapping[str, str | None], declared: Collection[str] = ()
     ) -> UnitAnswer:
-        """Add facts from the public file to this answer: how many rows of persons are not released, and which column gives
-        the order of a person's rows, if any.
+        """Add facts from the public file: how many rows of persons are not released, and which column orders a person's rows.
 
         Parameters
         ----------
-        file : the public file.
-        unreleased : names of columns that are not released. A column with a different number in every row orders the rows if a
-            date or another number of the same person increases with it.
+        unreleased : names of columns that are not released. A column with a different number in every row orders the rows
+            if a date or another number of the same person increases with it.
         forms : the format of each column of dates.
         declared : texts of the key that identify nobody according to the codebook.
 
@@ -623,8 +594,7 @@ def _measured(texts: Sequence[str], codes: np.ndarray, form: str | None) -> np.n
 
 
 def _orders(numbers: np.ndarray, persons: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether record numbers give the order of events: if the rows of each person are sorted by record number,
-    another column, such as a date, mostly increases.
+    """Return whether another column, such as a date, mostly increases if the rows of each person are sorted by record number.
 
     Parameters
     ----------
@@ -637,9 +607,7 @@ def _orders(numbers: np.ndarray, persons: np.ndarray, other: np.ndarray) -> bool
 
 
 def most_leaning(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> tuple[str, str]:
-    """Return the name of the column in which the released rows of persons differ most from all rows, and a sentence about it.
-
-    The shares of rows in each bin are compared.
+    """Return the column in which the released rows of persons differ most from all rows, and a sentence about it.
 
     Parameters
     ----------
@@ -656,9 +624,7 @@ def most_leaning(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> t
 
 
 def shared_keys(left_out: Sequence[LeftOut]) -> str:
-    """Return sentences on the columns that look like keys shared by several rows, or an empty string if there are no such
-    columns.
-    """
+    """Return sentences on the columns that look like keys shared by several rows, or an empty string."""
     keys = [column for column in left_out if column.rows_of_one > 1]
     keys.sort(key=lambda column: (-column.mean_rows, column.source))
     if not keys:

@@ -1,7 +1,6 @@
 """Draft the configuration and the acceptance file of a release from the noisy tables of a scout.
 
-Bins, categories and thresholds follow from the scout's noisy counts alone. The draft uses no rows, not even made-up rows,
-because criteria from made-up rows would promise associations that nobody has measured.
+The draft uses no rows, not even made-up rows, because criteria from them would promise associations that nobody has measured.
 """
 
 from __future__ import annotations
@@ -46,8 +45,7 @@ is suggested. Check every line, add your rules and criteria, then delete this no
 
 @dataclass(frozen=True, kw_only=True)
 class ScoutedDraft:
-    """The result of drafting from a scout (noisy tables of single columns of the private file): the paths of the files, and
-    what became of each column.
+    """The result of drafting from a scout (noisy tables of single columns of the private file).
 
     Attributes
     ----------
@@ -63,8 +61,7 @@ class ScoutedDraft:
 
 
 def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
-    """Draft a release from the folder of a scout (noisy tables of single columns), and write configs/NAME.toml and
-    acceptance/NAME.toml. Existing files are never overwritten.
+    """Draft a release from the folder of a scout, and write configs/NAME.toml and acceptance/NAME.toml. Existing files stay.
 
     Parameters
     ----------
@@ -228,10 +225,9 @@ def _column(drafted: ScoutedBins, name: str, question: str) -> str:
 
 
 def _repeats(name: str, document: ScoutDocument) -> str:
-    """Return a question whether a column repeats an earlier column, if the noisy counts of both columns, sorted by size,
-    agree within the noise. Otherwise return an empty string.
+    """Return a question whether a column repeats an earlier one, if their sorted noisy counts agree within the noise, or "".
 
-    At least four counts must be far above the noise, so that two short lists of counts rarely agree by chance.
+    At least four counts must be far above the noise, so that short lists rarely agree by chance.
     """
     sizes = {part.name: np.sort(part.second or [*part.counts.values()])[::-1] for part in document.columns}
     own = sizes[name]

@@ -1,7 +1,4 @@
-"""Render the files of a draft: the configuration, the acceptance file and the codelists.
-
-The templates (`templates/`) hold every word that all drafts share. Settings with default values are omitted.
-"""
+"""Render the files of a draft: the configuration, the acceptance file and the codelists. Default settings are omitted."""
 
 from __future__ import annotations
 
@@ -49,7 +46,7 @@ _LONG = 600  # A column has one line of at most so many characters, without the 
 
 
 def column_settings(release: str, column: ColumnDraft, *, of_member: bool = False) -> dict[str, object]:
-    """Return the settings of a drafted column in the order in which a configuration lists them, without default values.
+    """Return the settings of a drafted column in the order of a configuration, without default values.
 
     Parameters
     ----------
@@ -94,9 +91,7 @@ def _codes(release: str, column: ColumnDraft, of_member: bool) -> object:
 
 
 def _grouped(column: ColumnDraft) -> dict[str, object]:
-    """Return the two alternatives (binnings) of a column whose categories are released in groups: the groups, and a bin for
-    each category.
-    """
+    """Return two alternatives (binnings) of a column: its groups of categories, and a bin for each category."""
     names = {text: text if column.kind == "code" else draft.label for text, draft in column.codes.items()}
     groups = {label: [names[text] for text in texts] for label, texts in column.groups.items()}
     apart = {column.codes[text].label: [name] for text, name in names.items()}
@@ -104,18 +99,15 @@ def _grouped(column: ColumnDraft) -> dict[str, object]:
 
 
 def settings_text(settings: Mapping[str, object], remarks: Mapping[str, str] | None = None) -> str:
-    """Return settings as the lines of a TOML table, such as `kind = "integer"`. Remarks become comments at the ends of
-    these lines.
-    """
+    """Return settings as the lines of a TOML table, such as `kind = "integer"`, with remarks as comments at their ends."""
     comments = {key: f"  # {remark}" for key, remark in (remarks or {}).items() if remark}
     return "\n".join(f"{key} = {toml(value)}{comments.get(key, '')}" for key, value in settings.items())
 
 
 def column_text(column: ColumnDraft, settings: Mapping[str, object]) -> str:
-    """Return the lines that describe a column in the table [columns] of a configuration, with its question above and its
-    remark behind.
+    """Return the lines of a column in [columns], with its question above and its remark behind.
 
-    A column with long settings has a line for each setting. Other columns have one line.
+    A column with long settings has a line for each setting, other columns have one line.
     """
     remark = f"{column.remark}; missing in {so_many(column.missing_rows, 'row')}" if column.keeps_missing else column.remark
     # a table in the table, because tomlkit cannot change an inline table with dotted keys
@@ -139,9 +131,7 @@ def _templates() -> Environment:
 
 
 def _rendered(template: str, name: str, file: PublicFile, **values: object) -> str:
-    """Fill in the template of a drafted file. Its first lines name the public file, and the schema with which editors
-    (Taplo) check the file.
-    """
+    """Fill in the template of a drafted file, with a notice that names the public file, and the schema for editors."""
     notice = comment(
         f"DRAFT by `synthrelease init` from the PUBLIC file {file.name!r} ({file.n_rows:,} rows). Everything in this draft is "
         "published without protection. If the file is not public, delete this draft. Check every line, then delete this notice."
@@ -152,9 +142,7 @@ def _rendered(template: str, name: str, file: PublicFile, **values: object) -> s
 
 
 def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns: Sequence[ColumnDraft]) -> str:
-    """Return the text of the acceptance file of a draft, acceptance/NAME.toml. It lists the pairs of columns whose
-    association is lost, so that the card of the release can name these pairs.
-    """
+    """Return the text of acceptance/NAME.toml, with the pairs of columns whose association is lost."""
     whole = {column.name: column.kind == "integer" for column in columns}
     by = {name for criterion in draft.criteria for name in grouped_by(criterion)}
     pairs = list(dict.fromkeys([*draft.lost, *(pair.columns for pair in draft.faint)]))
@@ -176,18 +164,13 @@ def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns
 
 
 def codelist_name(release: str, column: ColumnDraft) -> str:
-    """Return the path of a long codelist's file, relative to the configuration, or an empty string for a codelist in the
-    configuration.
-    """
+    """Return the path of a long codelist's file, relative to the configuration, or "" for a codelist in the configuration."""
     long = column.kind == "code" and (column.common or column.levels or len(column.codes) > INLINE_CODES)
     return f"codes/{release}-{column.name}.csv" if long else ""
 
 
 def codelist_text(column: ColumnDraft) -> str:
-    """Return a codelist as CSV.
-
-    The columns are the code, its label, its group if rare codes are grouped, and the larger areas if the codes are areas.
-    """
+    """Return a codelist as CSV: the code, its label, its group if rare codes are grouped, and the larger areas of areas."""
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow(["code", "label", *(["common"] if column.common else []), *column.levels])
@@ -204,7 +187,7 @@ def _one_line(text: str) -> str:
 
 
 def _with_folded_tables(settings: Mapping[str, object]) -> dict[str, object]:
-    """Return the settings of a criterion, with a long list of tables in a shorter form, such as "age:(region + sex)"."""
+    """Return the settings of a criterion, with long lists of tables in a shorter form, such as "age:(region + sex)"."""
     tables = settings.get("tables")
     if isinstance(tables, list) and all(":" in text for text in tables):
         return {**settings, "tables": folded(read_terms(" + ".join(tables)))}
@@ -233,7 +216,6 @@ class Voice:
     last: float = field(default_factory=time.monotonic)
 
     def say(self, doing: str) -> None:
-        """Report the current step."""
         self.last = time.monotonic()
         self.progress(doing)
 
@@ -255,8 +237,8 @@ class Subject:
     voice : reporter of progress.
     unit : which rows belong to the same person, or None if the steward has not answered this question.
     promise : the epsilon, the delta and the important columns that the steward requested.
-    members : drafted columns of the second of two linked tables, or None if there is no second table.
-    areas : the draft of the areas, or None if there are no areas.
+    members : drafted columns of the second of two linked tables, or None.
+    areas : the draft of the areas, or None.
     question : which columns matter, if the file has more columns than a draft; otherwise empty.
     """
 
@@ -278,13 +260,11 @@ class Subject:
 
     @property
     def of_members(self) -> list[str]:
-        """The names of the columns of members, such as the persons of a household. The list is empty if a record has at
-        most one member.
-        """
+        """The columns of members, such as the persons of a household; empty if a record has at most one member."""
         return [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
 
     def without(self, reasons: Mapping[str, LeftOut]) -> Subject:
-        """Return this subject with some columns left out of the draft.
+        """Return this subject without some columns of the draft.
 
         Parameters
         ----------
@@ -307,15 +287,15 @@ class Draft:
     columns, left_out : drafted columns, and columns that are left out with the reason.
     criteria : the drafted criteria.
     n_rows : number of rows of the public file.
-    n_used : the number of records that a release of the public file would use: its rows or, with a key of persons, the
-        released rows of persons. With linked tables, a record is a root, such as a household.
+    n_used : the number of records that a release of the public file would use: its rows, the released rows of persons, or
+        the roots of linked tables, such as households.
     source : name of the public file.
     codelists : texts of long codelists, by path relative to the configuration.
     smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
     plan : sentences on the cost of the draft.
     strengths : strengths of the associations in the public file.
     unit : which rows belong to the same person, or None if the steward has not answered this question.
-    members : drafted columns of the second of two linked tables, or None if there is no second table.
+    members : drafted columns of the second of two linked tables, or None.
     comparing : conditions of the suggested rules that compare two columns. No public row meets such a condition.
     """
 
@@ -395,15 +375,14 @@ class Choices:
     family : name of the generator.
     agreements : whether pairs of columns with two bins are measured as agreements, which are not published.
     prior_weight : number of records that the uniform distribution counts for in the fit.
-    generation, delta : budget of the generator. The budget is an epsilon if delta is 0, otherwise a rho.
+    generation, delta : budget of the generator: an epsilon if delta is 0, otherwise a rho.
     advice : sentences on what a smaller epsilon and other generators would preserve.
     smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
     gaps : number of public rows that are excluded because of a missing value.
-    areas : areas within areas, with tables of each level, or None if there are none.
-    wanted : wanted relative errors of a mean cell at each level of areas, as a text, or an empty string if the draft has no
-        areas.
-    marks : groups of rare indicators that have a column, or None if there are none.
-    models : epsilon of the means that are measured directly, or 0 if no mean is.
+    areas : areas within areas, with tables of each level, or None.
+    wanted : wanted relative errors of a mean cell at each level of areas, as a text; empty without areas.
+    marks : groups of rare indicators that have a column, or None.
+    models : epsilon of the means that are measured directly, or 0.
     """
 
     tables: tuple[str, ...]
@@ -433,14 +412,11 @@ class Choices:
 
     @property
     def measures(self) -> bool:
-        """Whether the generator measures fixed tables once. Such tables are published, unless pairs of columns are measured
-        as agreements instead of tables.
-        """
+        """Whether the generator measures fixed tables once. They are published, unless pairs are measured as agreements."""
         return self.family in ("marginals", "gaussian_marginals") or self.areas is not None
 
 
 def configuration_text(subject: Subject, choices: Choices) -> str:
-    """Return the text of configs/NAME.toml."""
     name, file, columns, members = subject.name, subject.file, subject.columns, subject.members
     gaps = [column.name for column in columns if column.missing_rows and not column.keeps_missing]
     lost = f"{choices.gaps:,} of the {file.n_rows:,} rows of the public file, {choices.gaps / file.n_rows:.1%}"
@@ -516,7 +492,7 @@ def _left_out(left_out: Sequence[LeftOut]) -> list[str]:
 
 
 def _together(word: str, reasons_of: Iterable[tuple[str, str]]) -> list[str]:
-    """Return one sentence for each reason, with the names of all columns or criteria to which the reason applies."""
+    """Return one sentence for each reason, with the names of all columns or criteria to which it applies."""
     reasons = dict[str, list[str]]()
     for name, why in reasons_of:
         reasons.setdefault(why.partition(". On the public file")[0], []).append(name)

@@ -1,8 +1,8 @@
 """Edit the text of TOML files and keep comments and layout; write values, formulas and comments as TOML.
 
-Values, and elements of lists and inline tables, are changed by tomlkit. A removed table takes its lines and the comment
-directly above its header with it. A removed column of [columns] takes the question directly above it. Other comments are kept,
-because they belong to the following lines. After every change, the text is parsed and compared with the expected contents.
+A removed table takes its lines and the comment directly above its header with it, and a removed column of [columns] its
+question. Other comments stay, because they belong to the following lines. After every change, the text is parsed and
+compared with the expected contents.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Edit:
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
-    """Return the text of a TOML file after some changes. No change may lie within another change.
+    """Return the text of a TOML file after some changes, none of which lies within another.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def _is_there(tables: Any, path: Path_) -> bool:
 
 
 def _change(tables: Any, edit: Edit) -> None:
-    """Make one change in parsed TOML, in place. The TOML is either plain dicts and lists, or a document of tomlkit."""
+    """Make one change in parsed TOML, in place: plain dicts and lists, or a document of tomlkit."""
     above = tables
     for step, below in itertools.pairwise(edit.path):
         if isinstance(tables, dict) and step not in tables:
@@ -131,9 +131,7 @@ def _change(tables: Any, edit: Edit) -> None:
 
 
 def _new_table(edit: Edit, old: Mapping[str, Any], blocks: Sequence[HeadedTable]) -> list[Edit]:
-    """Return the changes that add a table with a header such as [[criteria]], one change for each key. If the list of
-    tables is written between brackets, a single change adds the table.
-    """
+    """Return the changes that add a table such as [[criteria]]: one for each key, or one for a list between brackets."""
     if _is_there(old, edit.path[:-1]) and not any(block.path[:-1] == edit.path[:-1] for block in blocks):
         return [edit]
     value = tomllib.loads(f"value = {edit.toml}", parse_float=Decimal)["value"]
@@ -148,8 +146,8 @@ class HeadedTable:
     Attributes
     ----------
     path : path of the table, with the index of a table in a list of tables.
-    first, header, last : indices of three lines. `first` is the first line of the comment directly above the header, or the
-        header if there is no comment. `header` is the header itself, and `last` the last line with a key.
+    first, header, last : indices of the first line of the comment directly above the header (or of the header), of the
+        header, and of the last line with a key.
     """
 
     path: Path_
@@ -159,9 +157,7 @@ class HeadedTable:
 
 
 def headed_tables(text: str) -> list[HeadedTable]:
-    """Find all tables with headers such as [columns.age], in the order of the file. Brackets in texts, comments and lists
-    do not count as headers.
-    """
+    """Find all tables with headers such as [columns.age], in the order of the file, except within texts, comments and lists."""
     lines = text.split("\n")
     bare = _TEXT_OR_COMMENT.sub(lambda match: re.sub(r"[^\n]", " " if match[0][0] == "#" else "x", match[0]), text).split("\n")
     headers, depth = [], 0
@@ -196,9 +192,7 @@ def _names(header: str) -> Path_:
 
 
 def _numbered(names: Path_, times: Mapping[Path_, int]) -> Path_:
-    """Return the path of a table from the names in its header. After the name of a list of tables, the path has an index,
-    such as ("criteria", 2) for the third [[criteria]].
-    """
+    """Return the path of a table from its header, such as ("criteria", 2) for the third [[criteria]]."""
     path: list[str | int] = []
     for length, name in enumerate(names, 1):
         path.append(name)
@@ -208,9 +202,7 @@ def _numbered(names: Path_, times: Mapping[Path_, int]) -> Path_:
 
 
 def _without_table(text: str, path: Path_) -> str:
-    """Return the text of a TOML file without a table, such as [columns.age], and the tables inside it. Comments directly
-    above the headers of these tables are also removed.
-    """
+    """Remove a table, such as [columns.age], with the tables inside it and the comments directly above their headers."""
     for block in reversed(headed_tables(text)):
         if block.path[: len(path)] != path:
             continue
@@ -223,7 +215,7 @@ def _without_table(text: str, path: Path_) -> str:
 
 
 def _with_key(text: str, edit: Edit) -> str:
-    """Add a key after the last key of a table, before any comments about the next table, and return the text."""
+    """Add a key after the last key of a table, before any comments about the next table."""
     table, key = edit.path[:-1], str(edit.path[-1])
     line = f"{key} = {edit.toml}" + (f"  # {edit.remark}" if edit.remark else "")
     lines = text.split("\n")
@@ -248,7 +240,7 @@ def _plain(name: str) -> str:
 
 
 def changed(path: Path, content: bytes, edits: Sequence[Edit]) -> bytes:
-    """Return the content of a TOML file after some changes. Its byte order mark and its line ends stay the same.
+    """Return the content of a TOML file after some changes, with the same byte order mark and line ends.
 
     Raises
     ------
@@ -278,8 +270,7 @@ NOT_WRITTEN = "Nothing was written. With the change, the files have the followin
 def loaded_changed(old_spec: ReleaseSpec, path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
     """Load changed files before they are written, and return their specification.
 
-    Files whose criteria no table can fail may be changed, because the change may correct them. `plan` and `release` refuse such
-    files.
+    Files whose criteria no table can fail may be changed, because the change may correct them.
 
     Parameters
     ----------
@@ -301,7 +292,7 @@ def loaded_changed(old_spec: ReleaseSpec, path: Path, configuration: bytes, acce
 
 
 def replace_files(texts: Mapping[Path, tuple[bytes, bytes]]) -> None:
-    """Replace the contents of several files in the given order. Either all files are replaced or none.
+    """Replace the contents of several files in the given order: all files or none.
 
     Parameters
     ----------
@@ -343,14 +334,13 @@ WIDTH = 120
 
 
 def formula(text: str, *, lines: bool = False) -> str:
-    """Return a formula as TOML. The formula is a multi-line text if it is long or if `lines` is true."""
+    """Return a formula as TOML, over several lines if it is long or if `lines` is true."""
     if len(text) < WIDTH - len('tables = ""') and not lines:
         return toml(text)
     return "\n".join(['"""', textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False), '"""'])
 
 
 def toml(value: object) -> str:
-    """Return a value as TOML."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Decimal):
@@ -382,16 +372,15 @@ def comment(text: str) -> str:
 
 
 def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) -> bytes:
-    """Copy inherited tables, such as [columns], into a configuration, so that they can be changed there. Return the new
-    content of the configuration.
+    """Copy inherited tables, such as [columns], into a configuration, so that they can be changed there.
+
+    Return its new content. A list of tables between brackets becomes one line.
 
     Parameters
     ----------
     file : the configuration, which extends another file.
     content : content of the configuration.
     names : names of inherited tables, such as "columns".
-
-    A list of tables between brackets becomes one line.
     """
     if file.base is None:
         return content
@@ -413,8 +402,7 @@ def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) 
 
 
 def own_acceptance(file: ConfigurationFile, acceptance: Path) -> tuple[Path, Edit]:
-    """Choose a path for a copy of the acceptance file that only this configuration uses. Return the path, and the change
-    that names the copy in the configuration.
+    """Choose a path for a copy of the acceptance file, and return it with the change that names the copy.
 
     Raises
     ------
