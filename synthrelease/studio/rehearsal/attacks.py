@@ -1,10 +1,9 @@
 """Attack releases of public data, by guessing membership, one value of a person, or the whole row of a person. These
 experiments prove no guarantee.
 
-The guarantee of a release is proved for every attack, whatever an intruder knows. The attacks in this module illustrate the
-guarantee on public rows. For each attack, the share of correct guesses is compared with the largest share that the guarantee
-allows. An attack whose guesses are correct more often than allowed contradicts the claim. An attack with fewer correct guesses
-proves nothing, because better attacks may exist.
+The guarantee of a release is proved for every attack, whatever an intruder knows. For each attack on public rows, the share
+of correct guesses is compared with the largest share that the guarantee allows. An attack whose guesses are correct more
+often contradicts the claim. An attack with fewer correct guesses proves nothing, because better attacks may exist.
 """
 
 from __future__ import annotations
@@ -49,8 +48,7 @@ _ENOUGH = 5  # Least number of synthetic rows with the known values of a person 
 
 @dataclass(frozen=True, kw_only=True)
 class Twins:
-    """Two public tables that differ in one row. The first table has the row that is easiest to detect (the rarest), and the
-    second has one of the most frequent rows in its place.
+    """Two public tables that differ in one row: the rarest row in the first, one of the most frequent in the second.
 
     Attributes
     ----------
@@ -63,14 +61,13 @@ class Twins:
     _counted: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = field(default_factory=dict, repr=False)
 
     def on(self, transformation: Transformation) -> Twins:
-        """Return the same twin tables with their bins merged into the bins of a transformation."""
         maps = transformation.maps
         tables = [table.merge(transformation.layout, maps) for table in self.tables]
         rows = [np.array([into[bin_] for into, bin_ in zip(maps, row, strict=True)]) for row in self.rows]
         return Twins(tables=(tables[0], tables[1]), rows=(rows[0], rows[1]))
 
     def count(self, columns: tuple[int, ...], cell: tuple[int, ...], apart: Sequence[tuple[int, int]]) -> int:
-        """Count the rows of the first table in one cell of the table of some of the columns.
+        """Count the rows of the first table in one cell of a table of some columns.
 
         Parameters
         ----------
@@ -85,8 +82,8 @@ class Twins:
 
     @classmethod
     def of(cls, public: Counts) -> Twins:
-        """Make two tables from a public table with at least two different rows: the table itself, and the table in which
-        its rarest row is replaced by one of its most frequent rows.
+        """Return a public table with at least two different rows, and the table with its rarest row replaced by a frequent
+        one.
         """
         if len(public) < 2:
             raise ValueError("expected a table with at least two different rows")
@@ -106,18 +103,17 @@ class Twins:
 
 @dataclass(frozen=True, kw_only=True)
 class FitEvidence:
-    """What one fit of a generator reveals to an intruder. The intruder knows two tables that differ in one row (twins), and
-    guesses to which of them the generator was fitted.
+    """What one fit reveals to an intruder who guesses to which of two twin tables the generator was fitted.
 
     Attributes
     ----------
     twin : the twin that was used, 0 or 1.
-    log_ratio : the logarithm of a likelihood ratio of the noisy tables under the claimed noise. The likelihood for the first
-        twin is divided by the likelihood for the second twin. NaN without tables.
-    allowed : the probability that the sign of such a ratio is right under the claimed noise, from 0.5 to 1; NaN without tables.
-    rows : for each set of columns, a difference of two numbers of synthetic rows. The difference is the number of rows that
-        agree with the row of the first twin, minus the number that agree with the row of the second twin. Empty if no rows were
-        made.
+    log_ratio : the log likelihood ratio of the noisy tables, first twin over second, under the claimed noise; NaN without
+        tables.
+    allowed : the probability that the sign of such a ratio is right under the claimed noise, from 0.5 to 1; NaN without
+        tables.
+    rows : for each set of columns, the number of synthetic rows that agree with the row of the first twin, minus the number
+        that agree with the row of the second twin. Empty if no rows were made.
     """
 
     twin: int
@@ -127,15 +123,16 @@ class FitEvidence:
 
 
 def contradicts(attack: MembershipTable) -> bool:
-    """Return whether an attack guesses right more often than the privacy guarantee allows, beyond what chance explains. For
-    a true guarantee, the result is True with probability at most `SURE`.
+    """Return whether an attack guesses right more often than the privacy guarantee allows, beyond chance.
+
+    For a true guarantee, the result is True with probability at most `SURE`.
     """
     allowed = min(attack.allowed_by_epsilon, 1.0 if attack.allowed_by_noise is None else attack.allowed_by_noise)
     return clopper_pearson(attack.right, attack.guesses, 1 - 2 * SURE).low > allowed
 
 
 def most_right(epsilon: Fraction | float, delta: Fraction | float = 0) -> float:
-    """Return the largest probability of guessing right which of two equally likely files was used: 1 - (1 - delta) / (1 +
+    """Return the largest probability of telling which of two equally likely files was used: 1 - (1 - delta) / (1 +
     e^epsilon).
 
     Source: Kairouz, Oh and Viswanath (2015), The Composition Theorem for Differential Privacy, Theorem 2.1.
@@ -149,9 +146,7 @@ def most_right(epsilon: Fraction | float, delta: Fraction | float = 0) -> float:
 
 
 def known_columns(counts: Counts, quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that the intruder knows of every person. If these were all columns, the intruder does not know the
-    column with the most bins, so that there is something to guess.
-    """
+    """Return the columns that the intruder knows of every person; if these were all, without the column with the most bins."""
     sizes = dict(zip(counts.layout.columns, counts.layout.sizes, strict=True))
     known = [name for name in sizes if name in quasi_identifiers]
     if len(known) == len(sizes):
@@ -162,13 +157,14 @@ def known_columns(counts: Counts, quasi_identifiers: Sequence[str]) -> tuple[str
 def attack_results(
     spec: ReleaseSpec, known: Sequence[str], fits: Sequence[FitEvidence], guesses: Sequence[Mapping[str, Sequence[int]]]
 ) -> AttacksTable:
-    """Return the results of the attacks on one configuration, such as how often an intruder recognises the file that was
-    used, in the form of shortlist.toml, rehearsal.json and release.json.
+    """Return the results of the attacks on one configuration, in the form of shortlist.toml, rehearsal.json and
+    release.json.
 
     Parameters
     ----------
     known : columns that the intruder knows.
-    fits : results of `fit_to_twins`, in order; at least four, because half of the fits decide how to guess from synthetic rows.
+    fits : results of `fit_to_twins`, in order; at least four, because half of the fits decide how to guess from synthetic
+        rows.
     guesses : results of `guess_persons`, one for each random half of the file.
     """
     loss = spec.plan.total
@@ -191,8 +187,7 @@ def attack_results(
 
 @one_thread
 def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[FitEvidence]:
-    """Fit one configuration to each of two tables that differ in one row. Return what each fit tells an intruder who
-    guesses the table, or an empty list if a fit fails.
+    """Fit one configuration to each of two tables that differ in one row. Return an empty list if a fit fails.
 
     Parameters
     ----------
@@ -225,13 +220,13 @@ def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[
 
 
 def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Generator) -> tuple[float, float]:
-    """Return two numbers on noisy tables that were measured on one of two twins (tables that differ in one row): the
-    logarithm of their likelihood ratio, first twin over second, and the probability that the sign of such a ratio tells the
-    right twin if the noise is as claimed.
+    """Return the log likelihood ratio of noisy tables, first twin over second, and how often its sign is right.
+
+    The second number is the probability that the sign of such a ratio tells the right twin if the noise is as claimed.
 
     Parameters
     ----------
-    twins : the twins over the bins of the measurements. The ratio is the first over the second.
+    twins : the twins over the bins of the measurements.
     generator : draws outputs from the claimed noise.
 
     Notes
@@ -261,7 +256,7 @@ def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Gener
 
 
 def _draw(marginal: NoisyMarginal, generator: np.random.Generator) -> np.ndarray:
-    """Draw (2, n) random errors of one cell from the noise distribution that a noisy table claims."""
+    """Draw (2, n) errors of one cell from the noise that a noisy table claims."""
     scale, shape = marginal.noise.scale, (2, _IMAGINED)
     if isinstance(marginal.noise, DiscreteLaplace):  # the difference of two geometric numbers
         stop = -math.expm1(-1 / scale)
@@ -270,7 +265,6 @@ def _draw(marginal: NoisyMarginal, generator: np.random.Generator) -> np.ndarray
 
 
 def _log_law(noise: CountNoise, at: float | np.ndarray) -> np.ndarray:
-    """Return the log probability that a cell's noise has the value `at`, up to a constant."""
     from scipy.special import log_ndtr
 
     if isinstance(noise, DiscreteLaplace):
@@ -281,9 +275,9 @@ def _log_law(noise: CountNoise, at: float | np.ndarray) -> np.ndarray:
 
 
 def _agreement(rows: Counts, row: np.ndarray, other_row: np.ndarray) -> np.ndarray:
-    """Return whether synthetic rows agree more often with the first or with the second of two given rows. For each column,
-    and each pair of columns, in which the given rows differ, the result has one difference: the number of rows that agree
-    with the first row minus the number that agree with the second, as an (n_sets,) array.
+    """Return how many more synthetic rows agree with the first than with the second row, for each set of columns.
+
+    The (n_sets,) sets are the columns, and pairs of columns, in which the two given rows differ.
     """
     same = [(rows.bins[column] == row[column], rows.bins[column] == other_row[column]) for column in range(len(row))]
     columns = [column for column in range(len(row)) if row[column] != other_row[column]]
@@ -295,8 +289,7 @@ def _agreement(rows: Counts, row: np.ndarray, other_row: np.ndarray) -> np.ndarr
 
 
 def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[MembershipTable, ...]:
-    """Return how often an intruder guesses correctly which of the two tables was used. The intruder guesses from noisy tables,
-    if there are any, and from synthetic rows.
+    """Return how often an intruder tells which of two tables was used, from noisy tables, if any, and from synthetic rows.
 
     Parameters
     ----------
@@ -324,9 +317,9 @@ def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[Memb
 
 
 def _discriminant(evidence: Sequence[FitEvidence]) -> Callable[[np.ndarray], int]:
-    """Learn how to tell from synthetic rows to which of two twin tables (tables that differ in one row) a generator was
-    fitted. Return a function that guesses 0 or 1. A set of columns gets more weight if its entry in the `rows` of the fits
-    differs clearly between the twins.
+    """Learn to tell from synthetic rows to which twin table a generator was fitted. Return a function that guesses 0 or 1.
+
+    A set of columns gets more weight if its entry in the `rows` of the fits differs clearly between the twins.
     """
     groups = [np.array([fit.rows for fit in evidence if fit.twin == twin]) for twin in (0, 1)]
     if not all(len(group) for group in groups):
@@ -344,14 +337,14 @@ def _discriminant(evidence: Sequence[FitEvidence]) -> Callable[[np.ndarray], int
 
 @one_thread
 def guess_persons(trials: Trials, index: int, known: Sequence[str], number: int) -> dict[str, list[int]]:
-    """Release one random half of the public file, let an intruder guess values and rows of both halves, and count the right
-    guesses.
+    """Release one random half of the public file, and count how many values and rows of both halves an intruder guesses
+    right.
 
     Returns
     -------
-    The results for each hidden column, and for whole rows under "". Each result is a list of four numbers. The first two are
-    the right guesses and the rows in the half that was used. The next two are the same for the other half. A column also has
-    the right guesses in the other half if the most frequent value is always guessed. Empty if the half gave no candidate.
+    For each hidden column, and for whole rows under "": the right guesses and the rows in the half that was used, then the
+    same for the other half. A column also has the right guesses in the other half if the most frequent value is always
+    guessed. Empty if the half gave no candidate.
 
     Privacy
     -------
@@ -382,10 +375,10 @@ def guess_persons(trials: Trials, index: int, known: Sequence[str], number: int)
 
 
 def _person_attacks(guesses: Sequence[Mapping[str, Sequence[int]]]) -> tuple[PersonTable, ...]:
-    """Return how often values were guessed right for each column, in the halves that were released and in the unused halves.
+    """Return how often values were guessed right for each column, in the halves that were released and in the unused
+    halves.
 
-    If guesses are right equally often for used and unused rows, they only show what statistics reveal about everybody. The
-    difference shows what the used rows themselves reveal. The 95% interval of the difference is normal and unpooled.
+    The difference shows what the used rows themselves reveal. Its 95% interval is normal and unpooled.
     """
     guessed = [of_half for of_half in guesses if of_half]
     persons = []
@@ -407,11 +400,11 @@ def _person_attacks(guesses: Sequence[Mapping[str, Sequence[int]]]) -> tuple[Per
 
 
 def _guessed(rows: Counts, half: Counts, known: Sequence[int], target: int) -> tuple[int, int]:
-    """Return how many values of a column are guessed right: by an intruder with synthetic rows who knows other columns, and
-    by always guessing the most frequent value.
+    """Return how many values of a column an intruder guesses right, and how many by always guessing the most frequent
+    value.
 
-    The guess is the most frequent value among the rows that agree in all known columns. If fewer than `_ENOUGH` rows agree, the
-    intruder ignores the known column with the least information about the value, and so on.
+    The guess is the most frequent value among the synthetic rows that agree in all known columns. If fewer than `_ENOUGH`
+    rows agree, the intruder ignores the known column with the least information about the value, and so on.
     """
     alone = rows.marginal((target,))
     known = sorted(known, key=lambda column: -_information(rows.marginal((column, target)) / rows.total))
@@ -430,7 +423,7 @@ def _guessed(rows: Counts, half: Counts, known: Sequence[int], target: int) -> t
 
 
 def _information(shares: np.ndarray) -> float:
-    """Return the mutual information of two columns, computed from the shares of their cells."""
+    """Return the mutual information of two columns."""
     apart = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
     seen = shares > 0
     return float((shares[seen] * np.log(shares[seen] / apart[seen])).sum())

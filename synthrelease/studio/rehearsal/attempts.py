@@ -1,9 +1,8 @@
 """Run attempts of a rehearsal. Estimate how often they are accepted, and select configurations.
 
-An attempt is a round of a release on public data: fit the generator, draw rows, and test the criteria. Attempts with the same
-number share a private fit: the results that a release computes once for all its rounds, such as measured tables, the private
-regression of a criterion, or the division of the rows. The acceptance chance of a candidate is the probability that it passes
-the criteria, over the noise of the criterion values.
+An attempt is a round of a release on public data: fit the generator, draw rows, and test the criteria. Attempts with the
+same number share a private fit: the results that a release computes once for all its rounds, such as measured tables. The
+acceptance chance of a candidate is the probability that it passes the criteria, over the noise of the criterion values.
 """
 
 from __future__ import annotations
@@ -40,20 +39,19 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptResult:
-    """The result of one attempt on public data: one round of a release, which makes a candidate table and judges it.
+    """One round of a release on public data, which makes a candidate table and judges it.
 
     Attributes
     ----------
-    configuration, number : index of the configuration in the specification, and number of the attempt among the attempts of
-        this configuration, from 0.
+    configuration, number : index of the configuration in the specification, and number of its attempt, from 0.
     generation : the budget of the generator's fit.
     accepted : whether the candidate was accepted by the noisy test, as in a release.
     chance : probability that this candidate is accepted, over the noise of the criterion values.
     seconds : the time of the attempt in seconds, in the process that ran it.
     figures : for each criterion, its value before noise, or None if there is no candidate or no value.
     sensitivities : for each criterion, the sensitivity of its value, or None if the value has no noise.
-    passed : for each criterion, whether its noisy value passes. Under a joint test, whether the slack of this criterion
-        alone is large enough, without noise. If there is no candidate, every entry is False.
+    passed : for each criterion, whether its noisy value passes. Under a joint test, whether its slack alone, without noise,
+        is large enough. All False without a candidate.
     """
 
     configuration: int
@@ -73,10 +71,9 @@ class Trials:
 
     Attributes
     ----------
-    counts : the public rows, counted in atomic cells (combinations of the finest bins of all columns). Public rows need no
-        protection.
+    counts : the public rows, counted in atomic cells (combinations of the finest bins of all columns).
     priors : public tables that generators start from, by their name.
-    seed : seed of all noise and all draws. The same seed gives the same attempts.
+    seed : seed of all noise and all draws.
     """
 
     spec: ReleaseSpec
@@ -86,14 +83,15 @@ class Trials:
 
     @property
     def rows(self) -> PrivateCounts:
-        """The public rows in the type that a release uses for private rows, so that the same code runs on them. No privacy
-        cost is charged.
+        """Return the public rows in the type of private rows, so that the code of a release runs on them. No budget is
+        charged.
         """
         return PrivateCounts(self.counts, Meter(()))
 
     def candidate(self, configuration: int | Configuration, entropy: SystemEntropy) -> Candidate:
-        """Generate one candidate table with a configuration (or its index) at the planned budget. Raises RejectedRound if
-        the attempt gives no candidate.
+        """Generate one candidate table with a configuration (or its index) at the planned budget.
+
+        Raises RejectedRound if the attempt gives no candidate.
         """
         chosen = self.spec.space[configuration] if isinstance(configuration, int) else configuration
         table = self.rows.with_plan(self.spec.plan.once).rehearsed(entropy)
@@ -105,12 +103,12 @@ def run_attempts(trials: Trials, attempts: Sequence[tuple[int, int]], generation
     """Run rounds of a release on public rows with this generation budget, and return their results in the given order.
 
     The noise of an attempt depends only on the seed, the generation budget, the configuration and the number of the
-    attempt. So results do not depend on where and when attempts are run.
+    attempt.
 
     Parameters
     ----------
-    attempts : pairs (configuration, number). Attempts with the same number share a private fit. Attempts with the same
-        number should be neighbours in the list, because only the last private fit is stored.
+    attempts : pairs (configuration, number). Attempts with the same number share a private fit. They should be neighbours
+        in the list, because only the last private fit is stored.
     """
     spec, seed = trials.spec.with_budget(generation=generation), trials.seed
     prepared: dict[int, tuple[PrivateTable, Prepared]] = {}
@@ -128,9 +126,7 @@ def run_attempts(trials: Trials, attempts: Sequence[tuple[int, int]], generation
 def attempts_on_public(
     spec: ReleaseSpec, public: Counts, seed: int, attempts: Sequence[tuple[int, int]]
 ) -> list[AttemptResult]:
-    """Run rounds of a release on a public table with the planned budget, and return their results. Each round in `attempts`
-    is given as a pair (configuration, number).
-    """
+    """Run rounds of a release, given as pairs (configuration, number), on a public table with the planned budget."""
     return run_attempts(Trials(spec=spec, counts=public, seed=seed), attempts, spec.generation_budget)
 
 
@@ -173,11 +169,10 @@ def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number:
 def exact_scores(
     spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared
 ) -> tuple[list[Score], list[float]]:
-    """Return the exact value of each criterion for a candidate, and the slack of each criterion (its distance from
-    failing). The list of slacks is empty without a joint test.
+    """Return the exact value of each criterion for a candidate, and its slack. Without a joint test, there are no slacks.
 
-    The slack of a criterion is the distance of the private table from failing it, in units of the sensitivity: positive if
-    the criterion passes, negative if it fails. The slack is infinite if noise cannot change the result.
+    The slack is the distance of the private table from failing the criterion, in units of the sensitivity: positive if the
+    criterion passes, negative if it fails, infinite if noise cannot change the result.
     """
     fitted = prepared.fitted
     table = merged.with_plan([charge for criterion in spec.criteria for charge in criterion.per_score()])
@@ -203,9 +198,7 @@ def exact_scores(
 
 
 def _joint(test: JointTest, slack: float, entropy: SeededEntropy) -> tuple[bool, float]:
-    """Run the joint test on a candidate whose smallest slack (distance from failing a criterion) is `slack`. Return whether
-    it passes, and the probability that it passes over the noise of the test.
-    """
+    """Run the joint test on a candidate with this smallest slack. Return whether it passes, and the probability of passing."""
     if not math.isfinite(slack):
         return slack > 0, float(slack > 0)
     noisy = laplace_figure(slack, sensitivity=1.0, epsilon=test.epsilon, entropy=entropy)
@@ -213,9 +206,6 @@ def _joint(test: JointTest, slack: float, entropy: SeededEntropy) -> tuple[bool,
 
 
 def _passes(criterion: Criterion, score: Score, n: int, entropy: SeededEntropy) -> bool:
-    """Return whether a criterion value is at or below its threshold after noise is added. If the value gets no noise, the
-    value itself decides.
-    """
     if not criterion.figure_gets_noise or score.sensitivity is None or not math.isfinite(score.value):
         return score.passed
     noisy = laplace_figure(score.value, sensitivity=score.sensitivity, epsilon=criterion.epsilon, rows=n, entropy=entropy)
@@ -223,8 +213,7 @@ def _passes(criterion: Criterion, score: Score, n: int, entropy: SeededEntropy) 
 
 
 def chance(criteria: Iterable[Criterion], figures: Sequence[float | None], sensitivities: Sequence[float | None]) -> float:
-    """Return the probability that a candidate passes all criteria, over the Laplace noise of the criterion values. Without
-    values, return 0.
+    """Return the probability that a candidate passes all criteria, over their Laplace noise; 0 without values.
 
     Parameters
     ----------
@@ -239,10 +228,9 @@ def chance(criteria: Iterable[Criterion], figures: Sequence[float | None], sensi
 
 
 def passing(figure: float | None, threshold: float, sensitivity: float | None, epsilon: Fraction) -> float:
-    """Return the probability that noise leaves a criterion value at or below its threshold: Pr[value + noise <= threshold].
+    """Return Pr[value + noise <= threshold] for Laplace noise of scale sensitivity / epsilon.
 
-    The noise is Laplace noise of scale sensitivity / epsilon. If `sensitivity` is None, there is no noise, and the result
-    is 0 or 1. If there is no value, the result is 0.
+    If `sensitivity` is None, there is no noise, and the result is 0 or 1. If there is no value, the result is 0.
     """
     if figure is None or math.isnan(figure):
         return 0.0
@@ -254,14 +242,12 @@ def passing(figure: float | None, threshold: float, sensitivity: float | None, e
 
 @dataclass(frozen=True, kw_only=True)
 class BinnedColumns:
-    """The columns of a table that a configuration releases, with their bins and labels. With them, the text of a question
-    can be read.
+    """The columns that a configuration releases, with their bins and labels, for reading questions.
 
     Attributes
     ----------
     schema : the columns, in the order of the table.
-    linked : for linked tables, which columns belong to which table, such as households and their persons. None if the
-        configuration has no [members].
+    linked : which columns belong to which linked table, such as households and their persons. None without [members].
     design : the sampling design of the file, for questions that use its weight, or None.
     """
 
@@ -271,7 +257,7 @@ class BinnedColumns:
 
     @classmethod
     def of(cls, configuration: Configuration) -> BinnedColumns:
-        """Return the columns that a configuration releases, in its bins, without a sampling design."""
+        """Return the columns of a configuration, without a sampling design."""
         transformation = configuration.transformation
         columns = tuple(map(PublishedColumn.of, transformation.schema.columns, transformation.binnings))
         return cls(schema=columns, linked=transformation.schema.linked)
@@ -291,7 +277,7 @@ _STAKES = (1.0, 0.5, 0.25)  # Shares of the capital that are bet on every value 
 
 @dataclass(frozen=True, kw_only=True)
 class ShareEstimate:
-    """A share of successes with a confidence interval. The share and both ends of the interval are in [0, 1]."""
+    """A share of successes with a confidence interval, all in [0, 1]."""
 
     successes: int
     trials: int
@@ -317,13 +303,12 @@ def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> ShareEs
 
 
 def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """Return a confidence interval for the mean of the expectations of independent values in [0, 1]. The confidence is at
-    least `level`, whatever the distributions of the values. Without values, the interval is [0, 1].
+    """Return a confidence interval for the mean expectation of independent values in [0, 1], with any distributions.
 
-    Let m be the mean of n such values, M the mean of their expectations, and kl the Kullback-Leibler divergence of two
-    coins. Then Pr[m <= x] <= exp(-n kl(x, M)) for x <= M, and Pr[m >= x] has the same bound for x >= M (Hoeffding 1963,
-    Theorem 1). The ends of the interval are the M at which this bound is (1 - level) / 2. The interval assumes nothing
-    about the distribution of the values, so for values that are 0 or 1, the interval is slightly wider than the interval of
+    The confidence is at least `level`. Without values, the interval is [0, 1]. Let m be the mean of n such values, M the
+    mean of their expectations, and kl the Kullback-Leibler divergence of two coins. Then Pr[m <= x] <= exp(-n kl(x, M)) for
+    x <= M, and Pr[m >= x] has the same bound for x >= M (Hoeffding 1963, Theorem 1). The ends of the interval are the M at
+    which this bound is (1 - level) / 2. For values that are 0 or 1, the interval is slightly wider than the interval of
     Clopper and Pearson.
     """
     if not values:
@@ -334,16 +319,16 @@ def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, f
 
 
 def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """Return a confidence interval for the mean of independent values in [0, 1], like `bounded_mean`. It is much narrower
-    if the values hardly differ, and wider for values that are 0 or 1.
+    """Return a confidence interval for the mean expectation of independent values in [0, 1], narrow if they hardly differ.
 
-    A capital of 1 is bet on the values x_t, with a share b of the capital on each value, as if the mean of the expectations M_t
-    were m. The capital becomes W_b = prod_t (1 - b + b x_t / m). If m is this mean, E[W_b] = prod_t (1 - b + b M_t / m) is at
-    most 1, because the product of n numbers is at most the n-th power of their mean. W is the mean of W_b over several shares
-    b, so E[W] is at most 1, too. By Markov's inequality, W reaches 2 / (1 - level) with a probability of at most
-    (1 - level) / 2, which is half of the allowed error probability. W decreases as m increases. The lower end of the interval
-    is the m at which W crosses this value. The upper end is computed in the same way from 1 - x_t. After Waudby-Smith & Ramdas,
-    Estimating means of bounded random variables by betting (2023), with fixed stakes.
+    It is wider than the interval of `bounded_mean` for values that are 0 or 1. A capital of 1 is bet on the values x_t,
+    with a share b of the capital on each value, as if the mean of the expectations M_t were m. The capital becomes W_b =
+    prod_t (1 - b + b x_t / m). If m is this mean, E[W_b] = prod_t (1 - b + b M_t / m) is at most 1, because the product of
+    n numbers is at most the n-th power of their mean. W is the mean of W_b over several shares b, so E[W] is at most 1,
+    too. By Markov's inequality, W reaches 2 / (1 - level) with a probability of at most (1 - level) / 2. W decreases as m
+    increases. The lower end of the interval is the m at which W crosses this value. The upper end is computed in the same
+    way from 1 - x_t. After Waudby-Smith & Ramdas, Estimating means of bounded random variables by betting (2023), with
+    fixed stakes.
     """
     if not values:
         return 0.0, 1.0
@@ -355,8 +340,10 @@ def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, fl
 
 @lru_cache(maxsize=4096)  # a race looks at the same figures in every stage
 def _lower_by_bets(times: tuple[tuple[float, int], ...], winnings: float) -> float:
-    """Return the lower end of the confidence interval of `narrow_mean`, rounded down. It is the smallest mean m that the
-    values do not refute: a gambler who bets on values above m ends with less than `winnings`.
+    """Return the lower end of the interval of `narrow_mean`, rounded down: the smallest mean m that the values do not
+    refute.
+
+    They refute m if a gambler who bets on values above m ends with at least `winnings`.
 
     Parameters
     ----------
@@ -381,11 +368,10 @@ def _log(value: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Looks:
-    """Confidence intervals for one mean, after a quarter, a half and all of the planned values. With probability at least
-    `level`, all of them contain the mean.
+    """Confidence intervals for one mean, after a quarter, a half and all of the planned values.
 
-    Sampling may stop at the first interval that is narrow enough. The probability that any of the intervals misses the mean is
-    at most 1 - level (Boole), so the stated interval holds with this confidence.
+    With probability at least `level`, all of them contain the mean (Boole). So sampling may stop at the first interval that
+    is narrow enough.
 
     Attributes
     ----------
@@ -398,11 +384,10 @@ class Looks:
 
     @property
     def after(self) -> tuple[int, ...]:
-        """The numbers of values after which an interval is computed: a quarter, a half and all of the planned number."""
+        """Return the numbers of values after which an interval is computed."""
         return tuple(sorted({-(-self.planned // 4), -(-self.planned // 2), self.planned}))
 
     def mean(self, values: Sequence[float]) -> tuple[float, float]:
-        """Return the confidence interval for the mean, from the values so far."""
         miss = 1 - self.level
         if len(values) >= self.planned:
             return bounded_mean(values, 1 - (1 - _EARLY) * miss)
@@ -410,8 +395,9 @@ class Looks:
 
 
 def _further(mean: float, divergence: float) -> float:
-    """Return the upper end of the confidence interval of `bounded_mean`, rounded up: the largest mean M whose
-    Kullback-Leibler divergence from the observed mean is at most `divergence`.
+    """Return the upper end of the interval of `bounded_mean`, rounded up.
+
+    It is the largest mean whose Kullback-Leibler divergence from the observed mean is at most `divergence`.
     """
     low, high = mean, 1.0
     for _ in range(60):
@@ -421,7 +407,6 @@ def _further(mean: float, divergence: float) -> float:
 
 
 def _divergence(first: float, second: float) -> float:
-    """Return the Kullback-Leibler divergence of two coins with these probabilities, where 0 log 0 is 0."""
     from scipy.special import rel_entr
 
     return float(rel_entr(first, second) + rel_entr(1 - first, 1 - second))
@@ -436,15 +421,14 @@ def _divergence(first: float, second: float) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublicTable:
-    """A public table with the bins of one transformation, and the reason why it is public. Only from such tables are exact
-    statistics computed.
+    """A public table with its bins and the reason why it is public. Exact statistics are computed only from such tables.
 
     Attributes
     ----------
     counts : the counts of the rows. `PrivateCounts` are refused.
     transformation : for each column, its bins with their labels and representative values.
     public_because : the reason why the data are public, such as "simulated, see public_data/README.md". The caller is
-        responsible for the truth of the reason.
+        responsible for its truth.
 
     Raises
     ------
@@ -475,13 +459,7 @@ class PublicTable:
             self._check(copy, f"synthetic copy {position}")
 
     def _check(self, counts: object, role: str) -> None:
-        """Check that one table of counts is public, has rows and has the bins of this table. `role` names it in messages.
-
-        Raises
-        ------
-        TypeError : if `counts` are not public counts.
-        ValueError : if the bins are not the bins of the transformation, or if there are no rows.
-        """
+        """Check that counts are public, have rows and have the bins of this table. `role` names them in messages."""
         if not isinstance(counts, Counts):
             raise TypeError(
                 f"{role}: expected the counts of a public table, found {type(counts).__name__}. The statistics have no "
@@ -498,7 +476,6 @@ class PublicTable:
 
     @property
     def n(self) -> int:
-        """The number of rows."""
         return self.counts.total
 
     @property
@@ -506,8 +483,8 @@ class PublicTable:
         return self.counts.layout.columns
 
     def indices(self, role: str, names: Iterable[str]) -> tuple[int, ...]:
-        """Return the positions of these columns. `role` is the name of the setting in messages. Raises ValueError if a name
-        is unknown or repeated.
+        """Return the positions of these columns. Raises ValueError, with the setting's name `role`, for unknown or repeated
+        names.
         """
         names = tuple(names)
         for name in names:
@@ -520,7 +497,7 @@ class PublicTable:
         return tuple(self.columns.index(name) for name in names)
 
     def has_numbers(self, column: str) -> bool:
-        """Return whether every bin of the column, except the bin of missing values, has a representative value."""
+        """Return whether every bin except the bin of missing values has a representative value."""
         present = self.transformation.binning(column).present
         return bool(np.isfinite(self.transformation.numbers(column)[:present]).all())
 
@@ -570,9 +547,7 @@ _DEVIATIONS = 3.0
 
 
 class Standing(Enum):
-    """The state of a configuration in the race for the shortlist: it still gets further attempts, or no longer, for one of
-    three reasons.
-    """
+    """The state of a configuration in the race for the shortlist: running, or out for one of three reasons."""
 
     RUNNING = "running"
     DROPPED = "dropped"
@@ -582,7 +557,7 @@ class Standing(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class RaceGoal:
-    """The rules of a race of configurations for the shortlist: which configurations are dropped, and when the race stops.
+    """The rules by which a race of configurations for the shortlist drops configurations and stops.
 
     Attributes
     ----------
@@ -600,13 +575,12 @@ class RaceGoal:
 
 @dataclass(frozen=True, kw_only=True)
 class Race:
-    """The state of a race, in which configurations with few accepted attempts are dropped and the others get more attempts.
-    The state is computed from the results so far.
+    """The state of a race for the shortlist, computed from the results so far.
 
     Attributes
     ----------
-    estimates : for each configuration, the acceptance probability with the interval of this probability.
-    chances : for each configuration, the mean acceptance chance of its candidates. This mean varies less at random than the
+    estimates : for each configuration, the acceptance probability with its interval.
+    chances : for each configuration, the mean acceptance chance of its candidates, which varies less at random than the
         share of accepted attempts.
     standings : the state of each configuration.
     stage : number of attempts per running configuration in the present stage, or 0 for the pilot.
@@ -622,7 +596,7 @@ class Race:
 
     @classmethod
     def of(cls, results: Sequence[Mapping[int, AttemptResult]], thresholds: Sequence[float], goal: RaceGoal) -> Race:
-        """Decide from the results so far which configurations get no further attempts, and which attempts are run next.
+        """Decide which configurations get no further attempts, and which attempts are run next.
 
         Parameters
         ----------
@@ -665,10 +639,9 @@ class Race:
         return state(STAGES[-1], [])
 
     def shortlist(self) -> tuple[int, ...]:
-        """Return the indices of the configurations on the shortlist, in increasing order.
+        """Return the indices of the `keep` configurations with the largest mean acceptance chance, in increasing order.
 
-        These are the `keep` configurations with the largest mean acceptance chance. Only configurations that are running or
-        settled count, and their mean chance must reach the target.
+        Only configurations that are running or settled count, and their mean chance must reach the target.
         """
         useful = [
             c
@@ -691,9 +664,7 @@ def _narrow(estimate: ShareEstimate, attempts: Sequence[AttemptResult], goal: Ra
 
 
 def _outrun(seen: Mapping[int, Sequence[AttemptResult]], standings: Sequence[Standing], size: int) -> list[int]:
-    """Return the configurations that leave the race because at least `size` others do better, by the mean acceptance
-    probability of their candidates.
-    """
+    """Return the running configurations that at least `size` others beat by the mean acceptance chance."""
     running = [c for c in seen if standings[c] is Standing.RUNNING]
     means = {c: _mean_chance(seen[c]) for c in running}
     return sorted(running, key=lambda c: (-means[c], c))[size:]
@@ -709,8 +680,7 @@ def pooled_scatter(groups: Sequence[Sequence[AttemptResult]]) -> np.ndarray:
     Returns
     -------
     np.ndarray
-        (n_criteria,) standard deviations of the logarithms of the criterion values, pooled over the configurations. NaN for
-        a criterion with fewer than 10 degrees of freedom.
+        (n_criteria,) pooled standard deviations of the logarithms of the values, or NaN with fewer than 10 degrees of freedom.
     """
     squares, freedom = 0.0, 0.0
     for attempts in groups:
@@ -725,13 +695,11 @@ def pooled_scatter(groups: Sequence[Sequence[AttemptResult]]) -> np.ndarray:
 
 
 def upper_bound(attempts: Sequence[AttemptResult], thresholds: Sequence[float], scatter: np.ndarray) -> float:
-    """Return an upper bound for the probability that a configuration is accepted, from the criterion values of its
-    attempts. If the values give no bound, return 1.
+    """Return an upper bound for a configuration's acceptance probability from its criterion values, or 1 without a bound.
 
     For each criterion, the logarithm of the value is assumed to be normal with the pooled standard deviation s
     (`pooled_scatter`). Its mean is assumed to be at least the average of the k observed values minus 3 s / sqrt(k). The
-    bound is the smallest Pr[value <= threshold] over the criteria. The bound is a rule of thumb, because a normal
-    distribution and equal standard deviations are only assumed.
+    bound is the smallest Pr[value <= threshold] over the criteria: a rule of thumb, because of these assumptions.
     """
     logs = _logs(attempts)
     is_known = np.isfinite(logs)
@@ -744,9 +712,7 @@ def upper_bound(attempts: Sequence[AttemptResult], thresholds: Sequence[float], 
 
 
 def _logs(attempts: Sequence[AttemptResult]) -> np.ndarray:
-    """Return the logarithms of the criterion values, of shape (n_attempts, n_criteria). NaN if there is no value, or if the
-    value is not above 0.
-    """
+    """Return the (n_attempts, n_criteria) logarithms of the criterion values; NaN without a value above 0."""
     figures = np.array([[math.nan if value is None else value for value in result.figures] for result in attempts])
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(figures > 0, np.log(figures), np.nan)

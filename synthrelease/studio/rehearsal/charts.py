@@ -27,7 +27,7 @@ def acceptance(labels: Sequence[str], estimates: Sequence[ShareEstimate], target
 
 
 def relative_figures(names: Sequence[str], ratios: Sequence[Sequence[float]]) -> Markup:
-    """Return a chart of criterion values divided by thresholds: the median and the middle 90% for each criterion."""
+    """Return a chart of criterion values divided by thresholds: median and middle 90% for each criterion."""
     bands = [np.quantile(values, [0.05, 0.5, 0.95]).tolist() for values in ratios]
     right_end = max(1.25, 1.05 * max(high for _, _, high in bands))
     bands = [[max(0.0, value) for value in band] for band in bands]
@@ -38,12 +38,11 @@ def relative_figures(names: Sequence[str], ratios: Sequence[Sequence[float]]) ->
 def _intervals(
     title: str, labels: Sequence[str], bands: Sequence[Sequence[float]], end: float, axis: str, limit: float, limit_name: str
 ) -> Markup:
-    """Return a chart with one horizontal interval and dot for each label, the first label on top. A vertical line marks the
-    limit with which the intervals are compared.
+    """Return a chart with one interval and dot for each label, the first on top, and a vertical line at the limit.
 
     Parameters
     ----------
-    title : the text for screen readers. The ids of the elements in the picture are made from this text.
+    title : the text for screen readers, from which the ids of the elements are made.
     bands : for each label the lower end, the dot and the upper end, from 0 to `end`.
     axis, limit_name : the texts at the axis and at the limit.
     """

@@ -1,5 +1,5 @@
-"""Inspect one configuration on public data: where its errors are, how small errors could be in any release, and which pairs of
-columns no criterion tests.
+"""Inspect one configuration on public data: where its errors are, how small errors could be in any release, and which pairs
+of columns no criterion tests.
 
 A candidate is a synthetic table that an attempt made. An unguarded pair is a pair of associated columns that no criterion
 tests.
@@ -55,14 +55,14 @@ from synthrelease.studio.rehearsal.dependence import (
 
 @dataclass(frozen=True, kw_only=True)
 class Conclusion:
-    """The answers to one intended question, from the public file and from candidates (synthetic tables).
+    """The answers to one intended question, from the public file and from candidates.
 
     Attributes
     ----------
     question : the question, in words.
     unit : "rows", "share" or the unit of a mean.
     public : the answer from the public file, in the released bins, or None if there is no answer.
-    candidates : the answer from each candidate, or None if the candidate has no row for the question.
+    candidates : the answer from each candidate, or None without a row for the question.
     why : the reason why there is no answer, or an empty string if there is an answer.
     """
 
@@ -76,9 +76,7 @@ class Conclusion:
 def conclusions(
     asked: Sequence[QuestionTable], configuration: Configuration, original: Counts, candidates: Sequence[Counts]
 ) -> tuple[Conclusion, ...]:
-    """Answer each intended question from the public file and from the candidates (synthetic tables). All answers use the
-    bins of the configuration.
-    """
+    """Answer each intended question from the public file and from candidates, in the bins of the configuration."""
     columns = BinnedColumns.of(configuration)
     return tuple(_concluded(intended, columns, original, candidates) for intended in asked)
 
@@ -107,15 +105,10 @@ Part = tuple[Condition, tuple[Condition, ...]]
 
 
 def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[Part]]:
-    """Translate an intended question into what a rehearsal computes. Return its kind ("rows", "share" or "mean"), the
-    column whose mean is asked (or an empty string), and the conditions that select the rows, in one part or, for a
-    difference, in two.
+    """Return the kind of an intended question ("rows", "share" or "mean"), the column of its mean or "", and its parts.
 
-    A question about a difference has two parts: the answer for the second part is subtracted.
-
-    Raises
-    ------
-    InputError : if a rehearsal cannot answer the question.
+    A question about a difference has two parts: the answer for the second part is subtracted. Raises InputError if a
+    rehearsal cannot answer the question.
     """
     every = Condition(text="", rule=None)
     if not is_question(asked.query):
@@ -134,8 +127,9 @@ def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[
 
 
 def _answer(kind: str, column: str, part: Part, columns: BinnedColumns, table: Counts, n_rows: int) -> float | None:
-    """Answer one part of a question from one table, or return None if no row of the table meets the conditions. Numbers of
-    rows are scaled to a table of `n_rows` rows.
+    """Answer one part of a question from one table, or return None if no row meets the conditions.
+
+    Numbers of rows are scaled to a table of `n_rows` rows.
     """
     met, among = part
     names = met.columns.union(*(condition.columns for condition in among), {column} if column else ())
@@ -156,7 +150,7 @@ def _answer(kind: str, column: str, part: Part, columns: BinnedColumns, table: C
 
 
 class PublicJudge:
-    """Computes criterion values of synthetic tables in comparison with one public original, in the bins of one configuration.
+    """Computes criterion values of synthetic tables as releases of one public original, in the bins of one configuration.
 
     Parameters
     ----------
@@ -174,8 +168,9 @@ class PublicJudge:
         self.charges = charges
 
     def figures(self, released: Counts) -> tuple[float, ...]:
-        """Return the exact value of each criterion for a synthetic table, or NaN if there is no value. If a release answers
-        a criterion from measurements that all rounds share, return the bound that these measurements give.
+        """Return the exact value of each criterion for a synthetic table, or NaN if there is no value.
+
+        If a release answers a criterion from measurements that all rounds share, the value is the bound that they give.
 
         Parameters
         ----------
@@ -184,9 +179,7 @@ class PublicJudge:
         return tuple(value for value, _ in self._judged(released, name=False))
 
     def named(self, released: Counts) -> tuple[tuple[float, Offender | None], ...]:
-        """Return, for each criterion, its exact value for a synthetic table, and where its largest error is (None if there
-        is no such place).
-        """
+        """Return the exact value of each criterion for a synthetic table, and the place of its largest error, or None."""
         return tuple(self._judged(released, name=True))
 
     def _judged(self, released: Counts, *, name: bool) -> list[tuple[float, Offender | None]]:
@@ -202,7 +195,6 @@ class PublicJudge:
 
 
 def merged(table: Counts, configuration: Configuration) -> Counts:
-    """Return a table with its finest bins merged into the bins of a configuration."""
     transformation = configuration.transformation
     return table.merge(transformation.layout, transformation.maps)
 
@@ -218,20 +210,18 @@ SMALLEST_BIN = 0.005
 
 @dataclass(frozen=True, kw_only=True)
 class UnguardedPair:
-    """A pair of associated columns that no criterion tests, and how much of its association the candidates (synthetic
-    tables) preserve.
+    """A pair of associated columns that no criterion tests, and how much of the association candidates preserve.
 
     Attributes
     ----------
     columns : the names of the two columns.
     strong : whether the association concerns many rows, and not only a few odd rows.
-    cramers_v, candidates_v : Cramer's V in the public file, and the median of Cramer's V over the candidates (None without
-        candidates).
-    condition, outcome : labels of a bin of the first and of the second column. In the cell of these bins, the association
-        is clearest.
+    cramers_v, candidates_v : Cramer's V in the public file, and its median over the candidates (None without candidates).
+    condition, outcome : labels of the bins of the first and of the second column in whose cell the association is clearest.
     overall : share of the rows with the outcome, among public rows with a value in both columns.
     original : the same share among the rows that meet the condition.
-    released : the share `original` in the candidates (median), or None if no candidate has rows that meet the condition.
+    released : the median of the share `original` in the candidates, or None if no candidate has rows that meet the
+        condition.
     """
 
     columns: tuple[str, str]
@@ -246,17 +236,16 @@ class UnguardedPair:
 
     @property
     def lost(self) -> bool:
-        """Return whether many public rows show the association but the candidates (synthetic tables) lost it: their median
-        Cramer's V is less than half of that in the public file.
-        """
+        """Return whether the candidates lost a strong association: Cramer's V below half of the value in the public file."""
         return self.strong and self.candidates_v is not None and self.candidates_v < self.cramers_v / 2
 
 
 def unguarded_pairs(
     configuration: Configuration, criteria: Sequence[Criterion], original: Counts, candidates: Sequence[Counts]
 ) -> tuple[UnguardedPair, ...]:
-    """Return pairs of associated columns that no criterion tests and that are in no table which the generator measures
-    whatever the data are. The strongest associations come first, and at most `MOST_TOLD` pairs are returned.
+    """Return the associated pairs of columns that no criterion tests and that are in no table which is sure to be measured.
+
+    The strongest associations come first, and at most `MOST_TOLD` pairs are returned.
 
     Parameters
     ----------
@@ -278,15 +267,14 @@ def unguarded_pairs(
 
 
 def worth_a_line(pairs: Sequence[UnguardedPair]) -> tuple[UnguardedPair, ...]:
-    """Return the pairs that deserve a line in the report: the `MOST_PAIRS` strongest, then at most `MOST_PAIRS` others
-    whose association the candidates lost. Both groups begin with the strongest pairs.
-    """
+    """Return the `MOST_PAIRS` strongest pairs, then at most as many others whose association the candidates lost."""
     return (*pairs[:MOST_PAIRS], *[pair for pair in pairs[MOST_PAIRS:] if pair.lost][:MOST_PAIRS])
 
 
 def _with_example(pair: Pair, configuration: Configuration, original: Counts, candidates: Sequence[Counts]) -> UnguardedPair:
-    """Return the pair with an example of its association: the share of an outcome among the rows that meet a condition. The
-    two bins are those in whose cell the association is clearest, the rarer one as the condition.
+    """Return the pair with an example: the share of an outcome among the rows that meet a condition.
+
+    The two bins are those in whose cell the association is clearest, the rarer one as the condition.
     """
     names = pair.columns
     table = _valued(original, configuration, names)
@@ -310,23 +298,18 @@ def _with_example(pair: Pair, configuration: Configuration, original: Counts, ca
 
 
 def with_gaps(configuration: Configuration) -> list[str]:
-    """Return the columns with a bin of missing values. Associations are measured without this bin, because questionnaires
-    often leave several values out together.
-    """
+    """Return the columns with a bin of missing values, which measures of association leave out."""
     binnings = zip(configuration.transformation.layout.columns, configuration.transformation.binnings, strict=True)
     return [name for name, binning in binnings if binning.present < len(binning)]
 
 
 def _valued(table: Counts, configuration: Configuration, names: Sequence[str]) -> np.ndarray:
-    """Return the joint counts of two columns, over the rows with a value in both."""
     gaps = with_gaps(configuration)
     return valued(table.marginal([table.layout.index(name) for name in names]), names[0] in gaps, names[1] in gaps)
 
 
 def _telling_cell(table: np.ndarray) -> tuple[int, int]:
-    """Return the place of the cell that shows an association best: the largest Pearson residual among bins that are
-    frequent enough (`SMALLEST_BIN`).
-    """
+    """Return the cell with the largest Pearson residual, among bins that are frequent enough (`SMALLEST_BIN`)."""
     shares = table / table.sum()
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
     expected = np.outer(rows, columns)
@@ -341,7 +324,7 @@ def _telling_cell(table: np.ndarray) -> tuple[int, int]:
 
 
 def replaced(before: Counts, after: Counts) -> int:
-    """Return how many rows of a table a projection (such as the removal of rare rows) replaced by copies of other rows."""
+    """Return how many rows a projection (such as the removal of rare rows) replaced by copies of other rows."""
     positions = after.find(list(before.bins))
     remaining = np.where(positions >= 0, after.counts[np.maximum(positions, 0)], 0) if len(after) else np.zeros(len(before))
     return int(np.maximum(0, before.counts - remaining).sum())
@@ -355,16 +338,14 @@ def replaced(before: Counts, after: Counts) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Yardstick:
-    """Reference values for one criterion, such as its value for a perfect release, computed without noise. A value that
-    does not exist is NaN.
+    """Reference values of one criterion without noise, or NaN.
 
     Attributes
     ----------
-    perfect : the criterion value if one random half of the rows is released in place of the other half: the largest value
-        of several divisions.
-    projected : the same value after the projection of the released half. It shows the cost of a minimum count. Infinity if
-        the projection removes all rows.
-    independent : the criterion value of a table of independent columns, each with the right distribution.
+    perfect : the value if one random half of the rows is released in place of the other half: the largest of several
+        divisions.
+    projected : the same value after the projection of the released half, or infinity if the projection removes all rows.
+    independent : the value of a table of independent columns, each with the right distribution.
     """
 
     perfect: float
@@ -376,9 +357,8 @@ class Yardstick:
 def yardsticks(
     spec: ReleaseSpec, public: Counts, configuration: Configuration, seed: int, *, projecting: bool = True, n_splits: int = 2
 ) -> tuple[Yardstick, ...]:
-    """Return reference values of each criterion, with which its threshold can be compared: for a perfect release (one
-    random half of the public rows in place of the synthetic rows, the other in place of the private rows), and for columns
-    made independent.
+    """Return the reference values of each criterion: for one half of the rows as a release of the other, and for
+    independent columns.
 
     Parameters
     ----------
@@ -413,7 +393,7 @@ def halves(table: Counts, random: np.random.Generator) -> tuple[Counts, Counts]:
 
 
 def once_only(table: Counts) -> float:
-    """Return the share of the rows that are unique in the table, that is, the only row of their cell."""
+    """Return the share of the rows that are the only row of their cell."""
     return float((table.counts == 1).sum() / max(1, table.total))
 
 
@@ -428,9 +408,7 @@ Kind = Literal["says nothing", "cannot be met", "stricter than chance"]
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdProblem:
-    """A reason why the threshold of a criterion is not useful, such as "cannot be met": its kind for programs, and a text
-    for people.
-    """
+    """A reason why the threshold of a criterion is not useful: its kind for programs, and a text for people."""
 
     kind: Kind
     text: str
@@ -439,8 +417,7 @@ class ThresholdProblem:
 def verdicts(
     criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None, yardstick: Yardstick, noiseless: float
 ) -> tuple[ThresholdProblem, ...]:
-    """Say what is wrong with the threshold of a criterion, such as that no release can meet it, as far as public rows show
-    this.
+    """Return the problems of a threshold that public rows show, such as that no release can meet it.
 
     Parameters
     ----------
@@ -486,17 +463,13 @@ CANDIDATES = 5
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionLook:
-    """What a few candidates (synthetic tables) of one configuration show about one criterion, such as the place of its
-    largest error.
+    """What a few candidates of one configuration show about one criterion.
 
     Attributes
     ----------
-    figure : the criterion value of the typical candidate, that is, the candidate with the median value, or NaN if no candidate
-        has a value.
-    offender : the place of the largest error of the typical candidate, or None if the criterion has no places or there is no
-        error.
-    places : the places of the largest errors, each with the number of candidates in which it is the largest. The most
-        frequent place comes first.
+    figure : the value of the typical candidate, which has the median value, or NaN if no candidate has a value.
+    offender : the place of the typical candidate's largest error, or None without places or errors.
+    places : the places of the largest errors, each with its number of candidates, the most frequent place first.
     yardstick : reference values of the criterion.
     noiseless : the value for a fit without noise, or NaN if there is no value.
     verdicts : the problems of the threshold.
@@ -512,7 +485,7 @@ class CriterionLook:
 
 @dataclass(frozen=True, kw_only=True)
 class CloserLook:
-    """What a few candidates (synthetic tables) show about one configuration, besides how often it is accepted.
+    """What a few candidates show about one configuration, besides how often it is accepted.
 
     Attributes
     ----------
@@ -521,7 +494,8 @@ class CloserLook:
     criteria : the findings for each criterion, in the order of the specification.
     unguarded : pairs of associated columns that no criterion tests and no generator is sure to measure.
     verdict : the errors of the candidates compared with independent columns, and the pairs that the candidates lost.
-    replaced : share of the rows of one candidate that the projection replaced by copies of other rows, or 1 if no row was kept.
+    replaced : share of the rows of one candidate that the projection replaced by copies of other rows, or 1 if no row was
+        kept.
     conclusions : the answers to each intended question from the public file and from candidates.
     strengths : strengths of the associations in the public file, for the plan.
     """
@@ -537,24 +511,20 @@ class CloserLook:
 
     @property
     def pairs(self) -> tuple[UnguardedPair, ...]:
-        """Return the pairs to list in the report: the strongest pairs, and other pairs that the candidates lost."""
         return worth_a_line(self.unguarded)
 
 
 class NoiselessEntropy(NoNoise, SeededEntropy):
-    """A source of seeded random choices that adds no noise to measurements. With it, a generator is fitted to exact public
-    counts.
-    """
+    """A source of seeded random choices that adds no noise to measurements of public counts."""
 
 
 def typical_configuration(
     shortlist: Sequence[int], shares: Sequence[ShareEstimate], results: Sequence[Sequence[AttemptResult]], limits: list[float]
 ) -> int:
-    """Return the index of the configuration to inspect: the one on the shortlist that is accepted most often. Without a
-    shortlist, all configurations are compared.
+    """Return the index of the configuration on the shortlist (or of all, without one) that is accepted most often.
 
-    If several are accepted equally often, return the one whose criterion values are lowest relative to their thresholds:
-    its worst criterion decides.
+    If several are accepted equally often, the one whose worst criterion value is lowest relative to its threshold is
+    returned.
 
     Parameters
     ----------
@@ -574,7 +544,7 @@ def typical_configuration(
 
 @one_thread
 def closer_look(trials: Trials, index: int, sensitivities: Sequence[float | None]) -> CloserLook:
-    """Inspect a few candidates (synthetic tables) of the configuration with this index, by criterion values without noise.
+    """Inspect a few candidates of the configuration with this index, by criterion values without noise.
 
     Parameters
     ----------
@@ -626,9 +596,7 @@ def _verdict(
     unguarded: Sequence[UnguardedPair],
     random: np.random.Generator,
 ) -> VerdictTable:
-    """Judge whether candidates preserve the associations of columns: their errors in tables of associated columns compared
-    with those of independent columns, and the pairs whose association they lost.
-    """
+    """Compare the errors of candidates in tables of associated columns with independent columns, and list the lost pairs."""
     compared = [(criterion, stick) for criterion, stick in zip(spec.criteria, sticks, strict=True) if criterion.compares]
     tied = tied_pairs(strongest_pairs(original, missing=with_gaps(configuration)))
     off = [pairs_off(original, candidate, tied) for candidate in candidates]
@@ -643,9 +611,7 @@ def _verdict(
 
 
 def _sample(trials: Trials, configuration: Configuration, entropy: SystemEntropy) -> Counts | None:
-    """Draw the rows of a candidate before its projection (the removal of rare rows), or return None if the model yields no
-    rows at all.
-    """
+    """Draw the rows of a candidate before its projection (the removal of rare rows), or return None without rows."""
     try:
         return trials.candidate(replace(configuration, projection=MinimumCount(minimum_count=1)), entropy).counts
     except RejectedRound:
@@ -653,9 +619,7 @@ def _sample(trials: Trials, configuration: Configuration, entropy: SystemEntropy
 
 
 def _projected(configuration: Configuration, sample: Counts, random: np.random.Generator) -> Counts | None:
-    """Apply the projection of a configuration (such as the removal of rare rows) to drawn rows. Return None if it rejects
-    them.
-    """
+    """Apply the projection of a configuration to drawn rows, or return None if it rejects them."""
     try:
         return configuration.projection.project(sample, random)
     except RejectedRound:
@@ -663,8 +627,9 @@ def _projected(configuration: Configuration, sample: Counts, random: np.random.G
 
 
 def _exact_figures(trials: Trials, judge: PublicJudge, entropy: SystemEntropy, rng: np.random.Generator) -> tuple[float, ...]:
-    """Return the criterion values of a synthetic table that the generator makes without noise. All values are NaN if the
-    fit gives no table, or if the noise cannot be left out because a library of others draws it.
+    """Return the criterion values of a synthetic table that the generator makes without noise.
+
+    All are NaN if the fit gives no table, or if the generator comes from a library whose noise cannot be left out.
     """
     configuration = judge.configuration
     sample = None if configuration.generator.by_library else _sample(trials, configuration, entropy)

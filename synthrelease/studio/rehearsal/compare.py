@@ -1,6 +1,6 @@
 """Compare a release with other methods (`baselines`) on a public table, by the same criteria, utility and risk statistics.
 
-Each method is applied to the public rows over the bins of one configuration. A release cannot use these methods
+Each method gets the public rows in the bins of one configuration. A release cannot use these methods
 (docs/appendix/baselines.md).
 """
 
@@ -49,7 +49,7 @@ METHODS = tuple(BASELINES)
 
 
 def checked_request(names: Sequence[str], request: ComparisonRequest) -> ComparisonRequest:
-    """Return the request with each of its methods listed once. A request that names no method gets all methods.
+    """Check a request, and return it with each method listed once. Without methods, it gets all methods.
 
     Parameters
     ----------
@@ -84,13 +84,13 @@ class BaselineFigures:
     guarantee : "no guarantee", or the nominal guarantee.
     epsilon : the epsilon of the guarantee, or None if the method has no guarantee.
     notes : the choices that the method made, and problems of the table.
-    not_made : the reason why the method made no table, or an empty string if it made one.
+    not_made : the reason why the method made no table, or an empty string.
     figures : for each criterion, the median of its value over the copies, without noise, or NaN if there is no value. Empty
         without a table.
     met : for each criterion, whether this value is within the threshold.
     breaks_rules : share of the synthetic rows that break a plausibility rule. A release has no such rows.
     utility, risk : the same statistics as for configurations (`utility.CopyFigures`).
-    seconds : CPU time for making the table. The time differs from run to run, so comparisons of results ignore it.
+    seconds : CPU time for making the table; comparisons of results ignore it.
     """
 
     method: str
@@ -108,9 +108,7 @@ class BaselineFigures:
 
 
 def public_file(trials: Trials, index: int, comparison: CopyComparison, request: ComparisonRequest) -> ComparedFile:
-    """Return the public rows in the bins of configuration `index`, and what other protection methods need besides, such as
-    settings and random numbers.
-    """
+    """Return the public rows in the bins of configuration `index`, with the settings and random numbers of other methods."""
     spec, configuration = trials.spec, trials.spec.space[index]
     transformation, table = configuration.transformation, merged(trials.counts, configuration)
     names, sizes = table.layout.columns, table.layout.sizes
@@ -119,9 +117,7 @@ def public_file(trials: Trials, index: int, comparison: CopyComparison, request:
         return SeededEntropy(trials.seed, 8, *key).generator()
 
     def strength(first: int, second: int) -> float:
-        """Return Cramer's V of two columns, with missing as one of their values. The result is 0 if the joint table of the
-        columns is too large.
-        """
+        """Return Cramer's V of two columns, with missing as a value, or 0 if their joint table is too large."""
         return float(cramers_v(table.marginal((first, second)))) if sizes[first] * sizes[second] <= 2**20 else 0.0
 
     def risk() -> np.ndarray:
@@ -151,9 +147,7 @@ _INSTEAD = "to include the method, compare on a random sample"
 def compare_baseline(
     trials: Trials, index: int, comparison: CopyComparison, request: ComparisonRequest, method: str
 ) -> tuple[BaselineFigures, ...]:
-    """Protect the public rows with one other method, in the bins of configuration `index`, and judge the result. Return one
-    result for each variant of the method.
-    """
+    """Apply another method to the public rows in the bins of configuration `index`. Return the results of its variants."""
     start, file, maker = process_time(), public_file(trials, index, comparison, request), BASELINES[method]()
     columns = len(file.names)
     if file.table.total * columns > MOST_VALUES:
@@ -171,14 +165,11 @@ def compare_baseline(
 
 
 def not_made(method: str, why: str) -> BaselineFigures:
-    """Return the result of a method that made no table, with the reason."""
     return BaselineFigures(method=method, name=method, guarantee=NO_GUARANTEE, not_made=why, utility={}, risk={})
 
 
 def judged(trials: Trials, index: int, comparison: CopyComparison, method: str, tables: MadeTables) -> BaselineFigures:
-    """Return how good the synthetic copies of one method are: their criterion values, utility and risk statistics, over the
-    bins of configuration `index`.
-    """
+    """Return the criterion values, utility and risk statistics of one method's copies, in the bins of configuration `index`."""
     copies = [copy for copy in tables.copies if copy.total]
     if not copies:
         return not_made(method, "the rules allow no row of its table")
@@ -226,11 +217,11 @@ TRIED = 6
 
 @dataclass(frozen=True, kw_only=True)
 class MethodComparison:
-    """The result of a comparison of a release with other protection methods.
+    """The result of a comparison of a release with other methods.
 
     Attributes
     ----------
-    configuration, tried : index of the configuration whose bins all methods use. It was the best of `tried` configurations.
+    configuration, tried : index of the configuration whose bins all methods use, the best of `tried` configurations.
     methods : the results of the release, followed by the results of the other methods in the requested order.
     copies, seed : number of tables of each method, and the seed of all draws.
     n_rows : number of rows of the public file that the rules keep.
@@ -306,7 +297,7 @@ def compare_methods(
 
 
 def _worst(spec: ReleaseSpec, figures: Sequence[float | None]) -> float:
-    """Return the largest criterion value of an attempt as a share of its threshold, or infinity if there are no values."""
+    """Return the largest criterion value as a share of its threshold, or infinity without values."""
     shares = [
         math.inf if figure is None or math.isnan(figure) else share_of_threshold(figure, criterion.threshold)
         for figure, criterion in zip(figures, spec.criteria, strict=True)
@@ -315,9 +306,7 @@ def _worst(spec: ReleaseSpec, figures: Sequence[float | None]) -> float:
 
 
 def share_of_threshold(figure: float, threshold: float) -> float:
-    """Return a criterion value as a share of its threshold. A share above 1 means that the threshold is missed. For a threshold
-    of 0, return 0 or infinity.
-    """
+    """Return a criterion value as a share of its threshold: 0 or infinity for a threshold of 0."""
     if threshold > 0:
         return figure / threshold
     return 0.0 if figure <= threshold else math.inf
@@ -325,9 +314,7 @@ def share_of_threshold(figure: float, threshold: float) -> float:
 
 @one_thread
 def own_figures(trials: Trials, index: int, comparison: CopyComparison) -> BaselineFigures:
-    """Make synthetic copies with one configuration of the release at the planned budget, and judge them in the same way as
-    the copies of the other methods.
-    """
+    """Make copies with one configuration of the release, and judge them like the copies of the other methods."""
     start, copies = process_time(), list[Counts]()
     for copy in range(max(1, comparison.copies)):
         with suppress(RejectedRound):
@@ -351,8 +338,10 @@ def own_figures(trials: Trials, index: int, comparison: CopyComparison) -> Basel
 
 
 def comparison_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
-    """Return a row for each method that made a table. The row has the name, the epsilon, the thresholds met, the CPU time, the
-    match risk, and for each criterion the share of its threshold.
+    """Return a row for each method that made a table.
+
+    A row has the name, the epsilon, the thresholds met, the CPU time, the match risk, and for each criterion the share of
+    its threshold.
     """
     criteria = comparison.spec.criteria
     return [
@@ -370,9 +359,7 @@ def comparison_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
 
 
 def guarantee_word(method: BaselineFigures) -> str:
-    """Return the epsilon of a method as a cell of a table: in brackets if it is only nominal, or NONE if there is no
-    guarantee.
-    """
+    """Return the epsilon of a method, in brackets if it is only nominal, or NONE without a guarantee."""
     if method.epsilon is None:
         return "NONE"
     nominal = method.guarantee.startswith("nominal")
@@ -380,7 +367,6 @@ def guarantee_word(method: BaselineFigures) -> str:
 
 
 def seconds(value: float) -> str:
-    """Return a time as text, such as "0.4 s" or "12 s"."""
     return f"{value:.0f} s" if value >= 9.95 else f"{value:.1f} s"
 
 
@@ -396,9 +382,7 @@ def _share_text(figure: float, threshold: float) -> str:
 
 
 def comparison_words(comparison: MethodComparison) -> list[str]:
-    """Return the sentences below the table: on methods without a guarantee, on the choices that methods made, and on
-    methods that made no table.
-    """
+    """Return sentences on methods without a guarantee, on their choices, and on methods that made no table."""
     bare = [method.name for method in comparison.methods if method.epsilon is None and not method.not_made]
     nominal = [method for method in comparison.methods if method.guarantee.startswith("nominal")]
     sentences = []
@@ -420,7 +404,7 @@ def comparison_words(comparison: MethodComparison) -> list[str]:
 
 
 def configuration_words(comparison: MethodComparison) -> str:
-    """Return a text on the compared data: the number of rows, of tables, and the configuration whose bins all methods use."""
+    """Say how many rows and tables were compared, and in the bins of which configuration."""
     label = describe(comparison.spec.space[comparison.configuration])
     is_alone = len(comparison.spec.space) == 1
     chosen = "the only configuration" if is_alone else f"the best of {comparison.tried} configurations tried"
@@ -430,7 +414,7 @@ def configuration_words(comparison: MethodComparison) -> str:
 
 
 def comparison_document(comparison: MethodComparison) -> dict[str, Any]:
-    """Return all results for JSON, without rounding. NaN and infinity become null. CPU times differ from run to run."""
+    """Return all results for JSON, without rounding. NaN and infinity become null."""
     return {
         "public_data_only": True,
         "configuration": comparison.spec.described(comparison.spec.space[comparison.configuration]),
@@ -443,15 +427,12 @@ def comparison_document(comparison: MethodComparison) -> dict[str, Any]:
 
 
 def check_comparison_file(path: Path) -> None:
-    """Raise OutputError if a JSON file cannot be written to this path. Call this function before the comparison, which
-    takes minutes.
-    """
+    """Raise OutputError if a JSON file cannot be written to this path."""
     if path.suffix != ".json":
         raise OutputError(f"--out {path}: the name of the file must end in .json.")
     check_free_name(path)
 
 
 def write_comparison(comparison: MethodComparison, path: Path) -> None:
-    """Write all results of a comparison to a JSON file. Raises OutputError."""
     with new_file(path) as file:
         file.write(json.dumps(comparison_document(comparison), indent=2, allow_nan=False).encode() + b"\n")

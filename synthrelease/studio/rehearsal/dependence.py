@@ -62,7 +62,7 @@ class Pair:
     Attributes
     ----------
     columns : the names of the two columns.
-    distance : share of all rows that would have to change to make the columns independent. This is the total variation distance
+    distance : share of all rows that would have to change to make the columns independent: the total variation distance
         between their table and the product of its margins, over the rows with a value of both columns.
     largest_cell : largest difference between a cell of the table and this product, as a share of all rows.
     cramers_v : Cramer's V over the rows with a value of both columns, from 0 for independence to 1, corrected for chance.
@@ -77,20 +77,16 @@ class Pair:
 
     @property
     def strong(self) -> bool:
-        """Return whether the two columns are clearly associated: Cramer's V is large, and many rows would have to change to
-        make the columns independent.
-        """
+        """Return whether Cramer's V is large, and many rows would have to change to make the columns independent."""
         return self.cramers_v >= LEAST_STRENGTH and self.distance >= LEAST_MOVED
 
     def faint(self, n_rows: int) -> bool:
-        """Return whether the association is strong but comes from only a few of the `n_rows` rows, as between rare
-        indicators.
-        """
+        """Return whether the association is strong but comes from only a few of the `n_rows` rows."""
         return self.cramers_v >= LEAST_STRENGTH and self.distance < LEAST_MOVED and self.largest_cell * n_rows >= LEAST_ODD
 
     @classmethod
     def of(cls, columns: Iterable[tuple[str, str]], counts: np.ndarray, n_rows: int) -> list[Pair]:
-        """Measure the association of several pairs of columns. Columns without rows count as independent.
+        """Measure the association of pairs of columns. Columns without rows count as independent.
 
         Parameters
         ----------
@@ -115,8 +111,7 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairTables:
-    """The joint counts of all pairs of columns. Tables of the same shape are stacked, because one step for 20,000 small
-    tables is a hundred times as fast as 20,000 steps.
+    """The joint counts of all pairs of columns, stacked by shape for speed.
 
     Attributes
     ----------
@@ -128,12 +123,11 @@ class PairTables:
 
     @classmethod
     def of(cls, marginals: Lattice) -> PairTables:
-        """Count the joint tables of all pairs of columns."""
         return cls.stacked([marginals.get(columns) for columns in combinations(range(len(marginals.layout.sizes)), 2)])
 
     @classmethod
     def stacked(cls, tables: Sequence[np.ndarray]) -> PairTables:
-        """Stack the joint tables of all pairs of columns by their shape. The pairs are in the order of `combinations`."""
+        """Stack the joint tables of all pairs of columns, given in the order of `combinations`, by shape."""
         of_shape = defaultdict[tuple[int, ...], list[int]](list)
         for index, table in enumerate(tables):
             of_shape[table.shape].append(index)
@@ -145,13 +139,12 @@ class PairTables:
         return sum(len(indices) for indices, _ in self.stacks)
 
     def tables(self) -> list[np.ndarray]:
-        """Return the joint table of each pair of columns, in the order of `combinations`."""
         of_pair = {index: table for indices, stack in self.stacks for index, table in zip(indices.tolist(), stack, strict=True)}
         return [of_pair[index] for index in range(self.n_pairs)]
 
     def apart(self, other: PairTables, measure: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-        """Compare the joint table of each pair of columns with its counterpart in `other`. Return the (n_pairs,)
-        differences, as computed by `measure` for a stack of tables.
+        """Return the (n_pairs,) differences from the joint tables of `other`, as `measure` computes them for a stack of
+        tables.
         """
         result = np.empty(self.n_pairs)
         for (indices, stack), (_, counterpart) in zip(self.stacks, other.stacks, strict=True):
@@ -163,7 +156,7 @@ class PairTables:
 
 
 def strongest_pairs(table: Counts, missing: Collection[str] = (), counted: PairTables | None = None) -> list[Pair]:
-    """Measure the association of all pairs of columns. Return the pairs, the one farthest from independence first.
+    """Measure the association of all pairs of columns, and return them with the pair farthest from independence first.
 
     Parameters
     ----------
@@ -182,8 +175,8 @@ def strongest_pairs(table: Counts, missing: Collection[str] = (), counted: PairT
 
 
 def strengths_of(table: Counts, pairs: Iterable[Pair], missing: Collection[str]) -> Strengths:
-    """Return how strongly columns are associated: Cramer's V of each pair, and the share of the rows in each bin. From
-    these numbers, the plan of a release predicts which associations the synthetic rows preserve.
+    """Return Cramer's V of each pair and the share of the rows in each bin, from which a plan predicts preserved
+    associations.
     """
     names, n_rows, shares = table.layout.columns, max(1, table.total), dict[str, list[float]]()
     for axis, name in enumerate(names):
@@ -194,14 +187,12 @@ def strengths_of(table: Counts, pairs: Iterable[Pair], missing: Collection[str])
 
 
 def tied_pairs(pairs: Iterable[Pair]) -> list[Pair]:
-    """Return the strongly associated pairs, the pair with the largest distance from independence beyond chance first."""
+    """Return the strongly associated pairs, the largest distance beyond chance first."""
     return sorted((pair for pair in pairs if pair.strong), key=lambda pair: -pair.beyond_chance)
 
 
 def pairs_off(original: Counts, other: Counts, pairs: Sequence[Pair]) -> float:
-    """Return the share of the rows in a wrong cell of the joint tables of these pairs: the total variation distance, as a
-    mean over the pairs.
-    """
+    """Return the total variation distance of the joint tables of these pairs, as a mean over the pairs."""
     names = original.layout.columns
     own, others = map(with_pairs if 4 * len(pairs) > math.comb(len(names), 2) else lattice, (original, other))
     places = [tuple(sorted(map(names.index, pair.columns))) for pair in pairs]
@@ -210,28 +201,25 @@ def pairs_off(original: Counts, other: Counts, pairs: Sequence[Pair]) -> float:
 
 
 def distances(first: PairTables, second: PairTables) -> np.ndarray:
-    """Return, for every pair of columns, the total variation distance of its joint distributions in two data sets, as an
-    (n_pairs,) array.
-    """
+    """Return the (n_pairs,) total variation distances of the joint distributions in two data sets."""
     return first.apart(second, lambda own, others: np.abs(own - others).sum(axis=(-2, -1)) / 2)
 
 
 def shares_of_pairs(table: Counts, columns: Sequence[str]) -> PairTables:
-    """Return the joint distribution (shares of the rows) of every pair of these columns."""
     names = table.layout.columns
     own = table if names == tuple(columns) else table.project([names.index(name) for name in columns])
     return PairTables.of(with_pairs(own)) / table.total
 
 
 def valued(counts: np.ndarray, first: bool, second: bool) -> np.ndarray:
-    """Return a table of two columns without bins of missing values. `first` and `second` say whether the last bin of a
-    column is such a bin.
+    """Return a table of two columns without the last bin of a column if `first` or `second` marks it as the bin of missing
+    values.
     """
     return counts[: counts.shape[0] - first, : counts.shape[1] - second]
 
 
 def from_independence(counts: np.ndarray) -> np.ndarray:
-    """Return (..., n_first, n_second) counts minus the counts expected under independence with the same margins."""
+    """Return (..., n_first, n_second) counts minus the counts expected under independence."""
     n, rows, columns = (counts.sum(axis=axis, keepdims=True) for axis in ((-2, -1), -1, -2))
     return np.asarray(counts - rows * columns / np.maximum(n, 1))
 
@@ -250,13 +238,11 @@ class Purse:
     cost: Fraction
 
     def noise(self, share: Fraction) -> CountNoise:
-        """Return the noise that each cell of a table gets if the table has this share of the budget."""
+        """Return the noise of a cell of a table with this share of the budget."""
         return self.kind.of_table(self.cost * share)
 
     def rows_of_noise(self, tables: _Sharing) -> float:
-        """Return how large the noise is in total, in rows: the expected absolute noise of all cells of tables that share
-        the budget by their weights.
-        """
+        """Return the expected absolute noise of all cells of tables that share the budget by their weights, in rows."""
         return self._whole * tables.weight**self._power * tables.cells
 
     @cached_property
@@ -265,31 +251,26 @@ class Purse:
         return self.kind.of_table(self.cost).mean_size
 
     def sharing(self, tables: Iterable[tuple[int, Fraction]]) -> _Sharing:
-        """Return the two sums from which the noise of tables that share the budget is computed (`_Sharing`). Each table is
-        given by its number of cells and its weight.
-        """
+        """Return the sums for the noise of tables that share the budget, given by number of cells and weight."""
         weighted = [(cells, float(weight)) for cells, weight in tables]
         noisy = sum(cells / weight**self._power for cells, weight in weighted)
         return _Sharing(weight=sum(weight for _, weight in weighted), cells=noisy)
 
     @property
     def _power(self) -> float:
-        """Return the power p with which the noise of a table falls as its budget grows: noise is proportional to budget^-p."""
+        """Return the power p at which the noise of a table is proportional to budget^-p."""
         return 0.5 if self.kind is RoundedGaussian else 1.0
 
     @property
     def single_columns(self) -> bool:
-        """Return whether each column should also be measured alone, even if larger tables contain it. True for Gaussian
-        noise.
-        """
+        """Return whether each column should also be measured alone: True for Gaussian noise."""
         return self.kind is RoundedGaussian
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Sharing:
-    """Two sums over tables that share a budget, from which their total noise is computed: the sum of their weights, and the
-    sum of (number of cells) / weight^p. The power p says how noise falls as the budget grows: it is proportional to
-    budget^-p.
+    """Two sums over tables that share a budget: of weights, and of (number of cells) / weight^p (noise falls with
+    budget^-p).
     """
 
     weight: float
@@ -306,8 +287,8 @@ class TellingTables:
     Attributes
     ----------
     tables : the columns of each table.
-    lost : the strong pairs that a model of these tables loses, and whose own tables the model cannot contain in addition. Each
-        pair is given by the names of its columns.
+    lost : the strong pairs, by column names, that a model of these tables loses, and whose own tables the model cannot
+        contain in addition.
     faint : pairs that a model of these tables loses and that are associated only in few rows, the strongest first.
     """
 
@@ -326,15 +307,14 @@ def telling_tables(
     *,
     progress: Callable[[str], None] = lambda doing: None,
 ) -> TellingTables:
-    """Select the tables of two or three columns whose measurement improves a model of maximum entropy more than it costs. A
-    measurement has a cost, because all measured tables share the budget and become noisier with each further table.
+    """Select the tables of two or three columns whose measurement improves a model of maximum entropy more than it costs.
 
-    The selection runs in rounds, like the adaptive selection of AIM (McKenna, Mullins, Sheldon & Miklau 2022). It needs no
-    noise, because the table is public. Each round fits a model to the selected tables and looks at the tables with the largest
-    errors. A table is added if its error, in rows, is larger than the noise that the measurement of one more table adds to all
-    tables. Pairs are selected first, then tables of three columns. Last come the strong pairs that the model would lose, unless
-    noise in their tables would hide their association. `most_cells` limits the tables of a model. If the pair with the largest
-    error does not fit, it replaces other tables. Every column is in at least one table.
+    All measured tables share the budget, so each further table makes the others noisier. As in AIM (McKenna, Mullins,
+    Sheldon & Miklau 2022), each round fits a model to the selected tables, without noise because the table is public. A
+    table is added if its error, in rows, is larger than the noise that its measurement adds to all tables. Pairs are
+    selected first, then tables of three columns, then the strong pairs that the model would lose, unless noise would hide
+    their association. If the model has no room for the pair with the largest error, this pair replaces other tables. Every
+    column is in at least one table.
 
     Parameters
     ----------
@@ -374,11 +354,10 @@ def telling_tables(
 
 
 def _beyond_chance(counts: np.ndarray, model: np.ndarray) -> np.ndarray:
-    """Return by how many rows the counts of tables differ from those of a model beyond what chance explains: the absolute
-    errors summed over all cells, minus an allowance for sampling errors.
+    """Return the sum of the absolute errors of a model over all cells, in rows, minus an allowance for sampling errors.
 
-    The mean sampling error of a cell with m rows is sqrt(2 m / pi), with variance m (1 - 2 / pi). Two standard deviations of
-    the sum are subtracted, too.
+    The mean sampling error of a cell with m rows is sqrt(2 m / pi), with variance m (1 - 2 / pi). Two standard deviations
+    of the sum are subtracted, too.
     """
     cells = (-2, -1)
     chance = np.sqrt(np.maximum(model, 0) * (2 / np.pi)).sum(axis=cells)
@@ -387,18 +366,14 @@ def _beyond_chance(counts: np.ndarray, model: np.ndarray) -> np.ndarray:
 
 
 def _unpacked(table: Counts) -> Lattice:
-    """Return a table from which the joint counts of pairs and triples of columns are computed fast. For this, the bins are
-    stored unpacked.
-    """
+    """Return the table with unpacked bins, for fast joint counts of pairs and triples of columns."""
     counted = with_pairs(table)
     counted.parts = tuple(replace(part, bins=[*part.bins]) for part in counted.parts)
     return counted
 
 
 def _counted(table: Lattice, columns: Columns) -> np.ndarray:
-    """Return the joint counts of three columns as a matrix: one row for each cell of the first two columns, and one column
-    for each bin of the third.
-    """
+    """Return the joint counts of three columns, with the third along the second axis."""
     counts = table.joint(columns[:-1], columns[-1])
     return counts.reshape(-1, counts.shape[-1])
 
@@ -408,9 +383,7 @@ def _pairs(table: Counts) -> list[Columns]:
 
 
 class _Search:
-    """The search for the tables that a model should measure: the tables chosen so far, and how far their model is from the
-    public table.
-    """
+    """The search for the tables that a model should measure: the chosen tables, and the errors of their model."""
 
     def __init__(
         self, table: Counts, plausibility: Plausibility, purse: Purse, first: Sequence[Columns], progress: Callable[[str], None]
@@ -430,33 +403,29 @@ class _Search:
         self.put_first(())
 
     def errors_of_independence(self) -> dict[Columns, float]:
-        """Return the errors, as in `errors_of`, of a model in which all columns are independent. Each pair of columns whose
-        joint table is not yet chosen has one error.
-        """
+        """Return the errors of a model with independent columns, as in `errors_of`."""
         return self._of_unknown(self._apart)
 
     @cached_property
     def _apart(self) -> np.ndarray:
-        """Return how much each pair of columns differs from independence beyond chance, in rows, as an (n_pairs,) array."""
+        """Return the (n_pairs,) differences from independence beyond chance, in rows."""
         exact = self.exact_pairs
         return exact.apart(exact, lambda own, _: _beyond_chance(own, own - from_independence(own)))
 
     def _of_unknown(self, errors: np.ndarray) -> dict[Columns, float]:
-        """Return the errors of those pairs of columns whose joint table is not yet chosen, by pair."""
+        """Return the errors of the pairs of columns whose joint table is not yet chosen."""
         every = zip(_pairs(self.table), errors.tolist(), strict=True)
         return {pair: error for pair, error in every if not self.known(pair)}
 
     def tables(self) -> tuple[Columns, ...]:
-        """Return the tables to measure: the chosen tables without those inside a larger chosen table, and single columns
-        that need a table of their own.
-        """
+        """Return the chosen tables, and single columns that need a table of their own."""
         within = set[int]() if self.purse.single_columns else set(chain.from_iterable(self.chosen))
         return (*sorted(self.chosen), *((column,) for column in range(len(self.sizes)) if column not in within))
 
     def triples(self) -> list[Columns]:
-        """Return triples of columns whose joint table could be chosen next. At least two of the three pairs in such a
-        triple must be in chosen tables already. If there are many columns and many such triples, only those with the
-        strongest associations are returned.
+        """Return triples of columns in which chosen tables have at least two of the three pairs.
+
+        If there are many columns and many such triples, only those with the strongest associations are returned.
         """
         near = defaultdict[int, set[int]](set)
         for first, second in (pair for columns in self.chosen for pair in permutations(columns, 2)):
@@ -472,8 +441,7 @@ class _Search:
     def modelled(self, seed: int) -> Counts:
         """Draw a synthetic table of the same size from a model of the chosen tables.
 
-        The tables get the precision of the measurements of a release, because a fit to exact counts takes minutes. The fit
-        starts from the parameters of the previous model.
+        The tables get the precision of the measurements of a release, because a fit to exact counts takes minutes.
         """
         tables = self.tables()
         self.progress(f"fitting a model of {so_many(len(tables), 'table')}")
@@ -494,8 +462,8 @@ class _Search:
         return model.sample(self.table.total, SeededEntropy(seed).generator())
 
     def _start(self, tables: Sequence[Columns]) -> list[np.ndarray]:
-        """Return the parameters from which the fit of the next model starts. They are those of the previous model, and 0
-        for a new table. A table that replaces smaller tables starts with the sum of their parameters.
+        """Return the parameters of the previous model as a start: 0 for a new table, the sum for one that replaces smaller
+        tables.
         """
         start = {columns: np.zeros([self.sizes[column] for column in columns]) for columns in tables}
         for columns, parameters in self._parameters.items():
@@ -504,9 +472,7 @@ class _Search:
         return list(start.values())
 
     def errors_of(self, model: Counts, triples: Iterable[Columns] = ()) -> dict[Columns, float]:
-        """Return how far a model's rows are from the public table, for each pair of columns, and each given triple, whose
-        joint table is not yet chosen. The distance is the sum of the absolute errors of all cells beyond chance, in rows.
-        """
+        """Return the errors of a model beyond chance, in rows, for each pair and given triple whose table is not yet chosen."""
         modelled = _unpacked(model)
         errors = self._of_unknown(self.exact_pairs.apart(PairTables.of(modelled), _beyond_chance))
         for columns in triples:
@@ -515,9 +481,7 @@ class _Search:
         return errors
 
     def lost(self, model: Counts, missing: Collection[str]) -> list[Pair]:
-        """Return the pairs of columns whose association the model loses, and whose joint table is not yet chosen. An
-        association is lost if its Cramer's V in the model is less than a fixed share (`_KEPT`) of that in the public table.
-        """
+        """Return the pairs without a chosen table whose Cramer's V in the model is below a fixed share of the public one."""
         modelled = {pair.columns: pair.cramers_v for pair in strongest_pairs(model, missing=missing)}
         return [
             pair
@@ -526,40 +490,35 @@ class _Search:
         ]
 
     def shows(self, pair: Pair) -> bool:
-        """Return whether measuring the joint table of a pair of columns would show their association. It would if the noise
-        in this table were smaller than the error of a model in which the two columns are independent.
-        """
+        """Return whether the noise of a pair's joint table would be smaller than the error of independent columns."""
         own = self._sharing([self.places(pair)])
         share = Fraction(own.weight / (self._present() + own).weight)
         noise = self.purse.noise(share).mean_size * self._cells([self.places(pair)])
         return noise < 2 * pair.beyond_chance * self.table.total
 
     def places(self, pair: Pair) -> Columns:
-        """Return the indices of the two columns of a pair, in the order of the table."""
         first, second = sorted(self.table.layout.columns.index(name) for name in pair.columns)
         return first, second
 
     def blocked(self, errors: Mapping[Columns, float]) -> list[Columns]:
-        """Return tables with which the model would become too large although their measurement is worth its cost: the error
-        of the model in such a table is larger than the cost in noise (`_price`). The largest errors come first.
-        """
+        """Return the tables that are worth their noise but make the model too large, the largest errors first."""
         worth = [columns for columns, price in self._prices(errors, self._present()).items() if errors[columns] > price]
         worst = sorted(worth, key=lambda columns: -errors[columns])[:_MOST_BLOCKED]
         return [columns for columns in worst if not self._fits(columns)]
 
     def put_first(self, tables: Iterable[Columns]) -> None:
-        """Start the choice of tables again: first the tables in `first`, then the given tables, then the tables chosen
-        before. Tables with which the model would become too large are left out.
+        """Choose tables again: those in `first`, then the given tables, then those chosen before, as far as the model has
+        room.
         """
         before, self.chosen, self._inside, self._refused = self.chosen, {}, set(), set()
         self._choose([*self.first, *tables, *before])
 
     def add(self, pairs: Iterable[Pair]) -> None:
-        """Also choose the joint tables of these pairs of columns, unless the model would become too large."""
+        """Also choose the joint tables of these pairs, as far as the model has room."""
         self._choose(map(self.places, pairs), self.most_refused)
 
     def _choose(self, tables: Iterable[Columns], most_refused: float = math.inf) -> None:
-        """Choose these tables in their order, and leave out those with which the model would become too large.
+        """Choose these tables in their order, without those that make the model too large.
 
         If a model can contain a whole run of tables, they are not tested one by one.
         """
@@ -583,9 +542,7 @@ class _Search:
         return columns in self._inside
 
     def _fits(self, *tables: Columns) -> bool:
-        """Return whether the model stays small enough if these tables are added to the chosen ones. A single table with
-        which it becomes too large is stored, and is refused at once the next time.
-        """
+        """Return whether the model stays small enough with these tables. A single table that does not fit is remembered."""
         if len(tables) == 1 and tables[0] in self._refused:
             return False
         fits = largest_clique(self.sizes, [*self.chosen, *self.rules, *tables], self.most_cells) <= self.most_cells
@@ -594,10 +551,7 @@ class _Search:
         return fits
 
     def add_best(self, errors: Mapping[Columns, float]) -> int:
-        """Choose the tables whose measurement improves the model most, and return how many were chosen. A table can be
-        chosen if the model's error in it is larger than the cost in noise of measuring it (`_price`), and if the model does
-        not become too large with it.
-        """
+        """Choose the tables whose error exceeds the noise of their measurement by most, and return how many were chosen."""
         added: list[Columns] = []
         now = self._present()
         prices = self._prices(errors, now)
@@ -616,21 +570,16 @@ class _Search:
         return len(added)
 
     def _price(self, columns: Columns, present: _Sharing) -> float:
-        """Return the cost of measuring one more table: half of the noise, in rows, that this adds to the tables in total.
-        The other tables become noisier, too, because all tables share the budget. Only half counts, because the new table
-        also improves other tables with shared columns (the best factor in tests on two registers of 15 and 34 columns).
+        """Return half of the noise, in rows, that measuring one more table adds to all tables, which share the budget.
 
-        Parameters
-        ----------
-        present : sums over all tables chosen so far.
+        Only half counts, because the new table also improves other tables with shared columns (the best factor in tests on
+        two registers of 15 and 34 columns).
         """
         with_it = self.purse.rows_of_noise(present + self._sharing([columns]))
         return _SHARE_OF_PRICE * (with_it - self.purse.rows_of_noise(present))
 
     def _prices(self, errors: Mapping[Columns, float], present: _Sharing) -> dict[Columns, float]:
-        """Return the cost in noise (`_price`) of measuring each table in which the model's error is above 0. Tables with
-        the same numbers of bins have the same cost, so it is computed once for them.
-        """
+        """Return the price of each table in which the model's error is above 0, computed once for tables of the same shape."""
         of_sizes, prices = dict[Columns, float](), dict[Columns, float]()
         for columns in (columns for columns, error in errors.items() if error > 0):
             sizes = tuple(self.sizes[column] for column in columns)
@@ -640,9 +589,7 @@ class _Search:
         return prices
 
     def _present(self) -> _Sharing:
-        """Return the two sums from which the noise of all tables chosen so far is computed (`_Sharing`). Tables of single
-        columns are included if they are measured, too.
-        """
+        """Return the sums of all chosen tables, and of single columns if they are measured, too."""
         alone = [(column,) for column in range(len(self.sizes)) if self.purse.single_columns]
         return self._sharing([*self.chosen, *alone])
 

@@ -36,12 +36,10 @@ class ExpectedAnswer:
     Attributes
     ----------
     question : the question, in words.
-    table : the columns of the measured table with the best answer, or an empty tuple if no table has all columns of the
-        question.
+    table : the columns of the measured table with the best answer, or an empty tuple without one.
     cells : the number of cells that are added up for the answer.
-    off : the margin of error, in rows, of the number of rows that the question counts. The margin holds in 95 of 100 releases.
-        None without a table.
-    why : the reason why there is no expected error, or an empty string if there is an expected error.
+    off : the 95% margin of error, in rows, of the number of rows that the question counts, or None without a table.
+    why : the reason why there is no expected error, or an empty string.
     """
 
     question: str
@@ -52,8 +50,8 @@ class ExpectedAnswer:
 
 
 def off_by_column(tables: Sequence[MeasuredTable]) -> dict[str, float]:
-    """Return, for each column, by how many rows noise may change the count of one of its bins (a 95% margin of error).
-    Among the tables with this column, the one with the smallest margin is used.
+    """Return the 95% margin of error, in rows, of the count of one bin of each column, from the table with the smallest
+    margin.
     """
     errors: dict[str, float] = {}
     for table in tables:
@@ -64,7 +62,7 @@ def off_by_column(tables: Sequence[MeasuredTable]) -> dict[str, float]:
 
 
 def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
-    """Return the expected error of the answer to each intended question, in the order of the questions."""
+    """Return the expected error of the answer to each intended question."""
     from synthrelease.studio.rehearsal.attempts import BinnedColumns  # here, for `plan` loads nothing that reads rows
 
     columns, tables = BinnedColumns.of(spec.space[0]), measured_tables(spec)
@@ -100,25 +98,23 @@ def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
 
 
 def accuracies(spec: ReleaseSpec) -> dict[str, float]:
-    """Return the margins of error (95%), in rows, that noise alone gives to counts: by question for each intended question,
-    and by column for the count of one of its bins. Questions without an expected error are left out.
+    """Return the 95% margins of error, in rows, that noise gives to counts, by intended question and by column (one bin).
+
+    Questions without an expected error are left out.
     """
     of_questions = {answer.question: answer.off for answer in expected_answers(spec) if answer.off is not None}
     return of_questions | off_by_column(measured_tables(spec))
 
 
 def cheapest_for(spec: ReleaseSpec, name: str, rows: float) -> ReleaseSpec | None:
-    """Return the specification with the smallest generation budget, rounded up to two digits, at which noise moves a count
-    by at most `rows` rows (a 95% margin).
+    """Return the specification with the smallest generation budget at which a count has a 95% margin of at most `rows`
+    rows.
+
+    The budget is rounded up to two digits. Return None if no measured table has the columns, or if no budget suffices.
 
     Parameters
     ----------
     name : a key of `accuracies`: an intended question, or a column.
-
-    Returns
-    -------
-    ReleaseSpec | None
-        None if no measured table has the columns, or if no budget makes the error small enough.
     """
 
     def off(generation: Fraction) -> float:
@@ -144,8 +140,7 @@ REPLICATES = 200
 
 @dataclass(frozen=True, kw_only=True)
 class SurveyErrors:
-    """The errors of the answer to an intended question to a survey: from sampling, from missing answers and from noise.
-    Each error is a standard deviation over repeated draws.
+    """The errors of the answer to an intended question to a survey, as standard deviations over repeated draws.
 
     Attributes
     ----------
@@ -154,7 +149,7 @@ class SurveyErrors:
     sampling : error due to drawing clusters (or rows) within strata, as the design does.
     missing : error due to missing answers, which are as frequent as in the public file, by stratum and weight class.
     noise : error due to the noise of the measured table with the best answer, or None if no table has the columns.
-    why : the reason why there are no errors, or an empty string if there are.
+    why : the reason why there are no errors, or an empty string.
     """
 
     question: str
@@ -181,9 +176,10 @@ class _PublicSample:
     unit: np.ndarray
 
     def replicates(self, random: np.random.Generator) -> Iterator[np.ndarray]:
-        """Yield the weights of bootstrap samples of the survey, one for each sampled unit (cluster or row): (n_units,)
-        numbers. In a stratum of n units, n - 1 are drawn, and each draw counts n / (n - 1) times (Rao & Wu 1988). A stratum
-        of one unit has no sampling error.
+        """Yield the (n_units,) weights of the sampled units (clusters or rows) in bootstrap samples of the survey.
+
+        In a stratum of n units, n - 1 are drawn, and each draw counts n / (n - 1) times (Rao & Wu 1988). A stratum of one
+        unit has no sampling error.
         """
         stratum_of = self.stratum[np.unique(self.unit, return_index=True)[1]]
         members = [np.flatnonzero(stratum_of == stratum) for stratum in np.unique(stratum_of)]
@@ -196,8 +192,7 @@ class _PublicSample:
 
 
 def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None = None) -> tuple[SurveyErrors, ...]:
-    """Return the errors of the answer to each intended question, estimated from a public file that was sampled with the
-    design in [design].
+    """Estimate the errors of the answer to each intended question from a public file that was sampled as in [design].
 
     Rows without a bin in a column are left out.
 
@@ -240,7 +235,7 @@ def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None
 
 
 def _errors(sample: _PublicSample, tables: Sequence[MeasuredTable], words: str, random: np.random.Generator) -> SurveyErrors:
-    """Return the errors of the answer to one question about a share or a mean, or the reason why they cannot be estimated."""
+    """Return the errors of the answer to one question, or the reason why they cannot be estimated."""
     try:
         asked = parse_question(words, sample.columns)
         if asked.kind not in ("share", "mean") or asked.by or asked.groups or asked.slots:

@@ -1,6 +1,4 @@
-"""List the noisy tables that a plan measures, and the questions that readers can ask, from the configuration and the acceptance
-file alone.
-"""
+"""List the noisy tables that a plan measures and the questions of readers, from the configuration and the acceptance file."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ class MeasuredTable:
     noise: CountNoise
 
     def off(self, cells: int) -> float:
-        """Return the margin of error, in rows, of the sum of `cells` cells. The margin holds in 95 of 100 releases."""
+        """Return the 95% margin of error, in rows, of the sum of `cells` cells."""
         noises = Noises(laws=(self.noise,), law=np.zeros(1, dtype=np.int64), count=np.array([cells]))
         return half_width(noises, np.ones(1), 0.0, LEVEL)
 
@@ -57,7 +55,7 @@ def measured_tables(spec: ReleaseSpec) -> tuple[MeasuredTable, ...]:
 
 
 def askable_in_words(spec: ReleaseSpec) -> str:
-    """Return sentences on the questions that readers can ask of the published noisy tables."""
+    """Say which questions readers can ask of the published noisy tables."""
     tables, generator = measured_tables(spec), spec.space.generators[0]
     if not spec.publish_measurements:
         other_family = f"choose a generator that measures tables, such as marginals ({generator.family} does not)"

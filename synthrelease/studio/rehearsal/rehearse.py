@@ -1,5 +1,5 @@
-"""Run a whole rehearsal: the race of configurations, the closer look, the advice on budgets, the copies and the attacks. Store
-all results.
+"""Run a whole rehearsal, and store its results: the race, the closer look, the advice on budgets, the copies and the
+attacks.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ CREATE TABLE IF NOT EXISTS outcomes (
 
 
 class RehearsalStore:
-    """The stored attempts and other results of one rehearsal, in an SQLite file, so that an interrupted rehearsal can continue.
+    """The stored results of one rehearsal, in an SQLite file, so that an interrupted rehearsal can continue.
 
     Attributes
     ----------
@@ -91,26 +91,27 @@ class RehearsalStore:
             self._connection.executemany("INSERT OR IGNORE INTO attempts VALUES (?, ?, ?, ?)", rows)
 
     def tell(self, phase: str, done: int, total: int) -> None:
-        """Store the progress of the rehearsal, so that other processes can read it (`standing`)."""
+        """Store the progress for other processes (`standing`)."""
         with self._connection:
             self._connection.execute("DELETE FROM course")
             self._connection.execute("INSERT INTO course VALUES (?, ?, ?)", (phase, done, total))
 
     def keep(self, task: str, number: int, outcome: object) -> None:
-        """Store the result of a part of the rehearsal, such as attack number 3, as JSON. `task` names the kind of part. The
-        result may depend only on `about`, the name of the task and the number.
+        """Store the result of one numbered run of a task, such as attack number 3, as JSON.
+
+        The result may depend only on `about`, the name of the task and the number.
         """
         with self._connection:
             row = (task, number, json.dumps(outcome))
             self._connection.execute("INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?)", row)
 
     def outcomes(self, task: str) -> dict[int, Any]:
-        """Return the stored results of a task, such as the attacks, by their number."""
+        """Return the stored results of a task by their number."""
         rows = self._connection.execute("SELECT number, outcome FROM outcomes WHERE task = ?", (task,))
         return {number: json.loads(outcome) for number, outcome in rows}
 
     def results(self, generation: Fraction) -> Iterator[AttemptResult]:
-        """Yield all stored attempts with this generation budget, ordered by configuration and number."""
+        """Yield the attempts with this generation budget, ordered by configuration and number."""
         query = "SELECT result FROM attempts WHERE generation = ? ORDER BY configuration, number"
         for (text,) in self._connection.execute(query, (str(generation),)):
             stored = json.loads(text) | {"generation": generation}
@@ -124,8 +125,7 @@ class RehearsalProgress:
 
     Attributes
     ----------
-    phase, done, total : the name of the present phase, the number of its finished attempts, and the number of all its attempts.
-        Both numbers are 0 if attempts are not counted.
+    phase, done, total : the name of the present phase, and its finished and all attempts; 0 if attempts are not counted.
     attempts : number of all stored attempts.
     """
 
@@ -153,13 +153,13 @@ def open_store(path: Path, about: dict[str, str]) -> Iterator[RehearsalStore]:
 
     Parameters
     ----------
-    about : everything that the results depend on (specification, data, seed, format of the file). A file of another
-        rehearsal is refused. With the seed "", an existing file keeps its seed, and a new file gets a random seed.
+    about : everything that the results depend on. A file of another rehearsal is refused. With the seed "", an existing
+        file keeps its seed, and a new file gets a random seed.
 
     Raises
     ------
     InputError : if the file does not contain results of a rehearsal, or contains those of another rehearsal.
-    OutputError : if the file cannot be written, for example because the disk is full. Earlier results stay in the file.
+    OutputError : if the file cannot be written. Earlier results stay in the file.
     """
     try:
         connection = sqlite3.connect(path, timeout=60)
@@ -217,12 +217,11 @@ class Rehearsal:
     shortlist : the indices of the configurations that were accepted often enough, in increasing order.
     criteria : the advice for each criterion.
     budgets : for each tried generation budget, how often the shortlist was accepted.
-    proposal : the distribution of the number of rounds and the generation budget with the lowest total cost, or None if there
-        is no offer.
-    comparison, copies : the analyses of synthetic copies, and their results for the configurations of the shortlist:
-        utility and risk statistics without noise.
+    proposal : the generation budget and the distribution of the number of rounds with the lowest total cost, or None.
+    comparison, copies : the analyses of synthetic copies, and their utility and risk statistics for the shortlist.
     outlook : the expected results of a release with the current settings, or None if there is no shortlist.
-    attacks : the results of the attacks on the configuration that was accepted most often, or None if there were no attacks.
+    attacks : the results of the attacks on the configuration that was accepted most often, or None if there were no
+        attacks.
     look : a closer look at this configuration, or at the one nearest to acceptance if there is no shortlist. None if the
         time was used up before, or with [partition].
     data : the size and the digests of the public file, which are written into the shortlist.
@@ -248,12 +247,11 @@ class Rehearsal:
 
     @property
     def most_accepted(self) -> int:
-        """Return the configuration of the shortlist that was accepted most often. There must be a shortlist."""
+        """Return the configuration that was accepted most often. There must be a shortlist."""
         return most_accepted(self.race, self.shortlist)
 
     @property
     def n_attempts(self) -> int:
-        """Return the number of attempts at the planned generation budget."""
         return sum(len(attempts) for attempts in self.results)
 
 
@@ -290,9 +288,7 @@ def rehearse(
 
 
 def _make_folder(out: Path) -> None:
-    """Make the folder for the results of a rehearsal, or continue in a folder with earlier results. Any other folder with
-    files is refused.
-    """
+    """Make the folder for the results. A folder with files but no earlier results is refused."""
     try:
         out.mkdir(exist_ok=True)
     except OSError as error:
@@ -304,13 +300,13 @@ def _make_folder(out: Path) -> None:
 
 @dataclass(kw_only=True)
 class _Course:
-    """A rehearsal in progress: its settings, the results stored so far, and whether it was stopped.
+    """A rehearsal in progress.
 
     Attributes
     ----------
     deadline : the time (`time.monotonic`) after which no further task starts, or None.
     stopped : whether the user stopped the rehearsal.
-    lacking : whether a task was left out, because the time was used up or the user stopped the rehearsal.
+    lacking : whether a task was left out.
     """
 
     request: RehearsalRequest
@@ -324,11 +320,10 @@ class _Course:
 
     @property
     def spec(self) -> ReleaseSpec:
-        """Return the specification that is rehearsed."""
         return self.trials.spec
 
     def rehearsal(self, data: RehearsedTable) -> Rehearsal:
-        """Run all stages of the rehearsal, from the race of configurations to the attacks, and return the result."""
+        """Run all stages of the rehearsal, and return its result."""
         request, spec, planned = self.request, self.spec, self.spec.generation_budget
         goal = RaceGoal(target=request.target, keep=request.keep, width=request.width)
 
@@ -395,9 +390,7 @@ class _Course:
         return [criterion.threshold for criterion in self.spec.criteria]
 
     def _look(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> CloserLook | None:
-        """Inspect synthetic tables of the configuration that is accepted most often, to see where their largest errors are.
-        Return None if a release divides the rows into two parts ([partition]), or if there is no time left.
-        """
+        """Inspect candidates of a typical configuration; None with [partition], or if there is no time left."""
         if self.spec.options.partition is not None:  # the comparison needs all rows
             return None
         attempts = [list(result.values()) for result in results]
@@ -407,12 +400,11 @@ class _Course:
         return looks[0] if looks else None
 
     def _budget(self, shortlist: Sequence[int], generation: Fraction) -> list[AttemptResult]:
-        """Try every configuration on the shortlist a few times at another generation budget. Return the results."""
         attempts = [(c, number) for number in range(BUDGET_ATTEMPTS) for c in shortlist]
         return self._tried(generation, attempts, f"generation budget {float(generation):g}")
 
     def _tried(self, generation: Fraction, attempts: Sequence[tuple[int, int]], phase: str) -> list[AttemptResult]:
-        """Return the results of these attempts, stored or newly run. Results are missing if the time is used up."""
+        """Return the results of these attempts, stored or newly run, as far as there is time."""
         results = {(result.configuration, result.number): result for result in self.store.results(generation)}
         missing = [attempt for attempt in attempts if attempt not in results]
         for result in self._attempts(missing, generation, phase, self.deadline):
@@ -422,9 +414,7 @@ class _Course:
     def _propose(
         self, shortlist: Sequence[int], by_budget: dict[Fraction, list[AttemptResult]], aim: PlanGoal
     ) -> Proposal | None:
-        """Find out how many rounds at which generation budget cost least. Attempts at further budgets are added to
-        `by_budget`.
-        """
+        """Find the cheapest rounds and generation budget. Attempts at further budgets are added to `by_budget`."""
         offers = {
             budget: first_offer(self.spec, budget, shortlist, results, aim) for budget, results in by_budget.items() if results
         }
@@ -435,7 +425,7 @@ class _Course:
         return propose(self.spec, shortlist, offers, aim, self._tried)
 
     def _copies(self, shortlist: Sequence[int]) -> tuple[CopyFigures, ...]:
-        """Return utility and risk statistics of synthetic copies for each configuration on the shortlist, in its order."""
+        """Return utility and risk statistics of synthetic copies for each configuration on the shortlist."""
         comparison = self.comparison
         if not shortlist or comparison.copies < 2 or self.spec.options.partition is not None:
             return ()
@@ -444,9 +434,7 @@ class _Course:
         return tuple(CopyFigures(**figures[c]) for c in shortlist if c in figures)
 
     def _attacks(self, race: Race, shortlist: Sequence[int], fits: int) -> AttacksTable | None:
-        """Attack the configuration that was accepted most often. An intruder guesses which of two tables was used that
-        differ in one row, and guesses values of persons after the release of a random half of the file.
-        """
+        """Attack the configuration that was accepted most often, by guessing membership and values of persons."""
         counts = self.trials.counts
         if not shortlist or fits < 4 or self.spec.options.partition is not None or len(counts) < 2:
             return None
@@ -462,9 +450,7 @@ class _Course:
         return attack_results(self.spec, known, evidence, list(guesses.values())) if len(evidence) >= 4 else None
 
     def _kept(self, phase: str, task: str, run: Callable[..., Any], arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
-        """Return the results of the numbered runs of one task, such as the attacks, by number. Stored results are used
-        again, and missing results are computed as long as there is time.
-        """
+        """Return the results of the numbered runs of one task, stored or newly computed, as far as there is time."""
         outcomes = self.store.outcomes(task)
         missing = {number: inputs for number, inputs in arguments.items() if number not in outcomes}
 
@@ -478,7 +464,6 @@ class _Course:
     def _attempts(
         self, missing: Sequence[tuple[int, int]], generation: Fraction, phase: str, deadline: float | None
     ) -> list[AttemptResult]:
-        """Run attempts, and store the result of each attempt as soon as it is known."""
         arguments = ((self.trials, chunk, generation) for chunk in chunks(missing))
         total, keep = len(missing), self.store.add
         batches = self._run_all(phase, run_attempts, arguments, deadline, total=total, keep=keep, size=len)
@@ -495,8 +480,7 @@ class _Course:
         keep: Callable[[Any], None] = lambda result: None,
         size: Callable[[Any], int] = lambda result: 1,
     ) -> list[Any]:
-        """Run the tasks of one phase of the rehearsal, and store and return their results. No further task starts if the
-        time is used up or the user stops the rehearsal.
+        """Run the tasks of one phase, and store and return their results. No further task starts if the time is up.
 
         Parameters
         ----------
@@ -532,15 +516,15 @@ class _Course:
 
 
 def most_accepted(race: Race, shortlist: Sequence[int]) -> int:
-    """Return the configuration of a shortlist with the largest share of accepted attempts."""
+    """Return the configuration with the largest share of accepted attempts."""
     return max(shortlist, key=lambda configuration: race.estimates[configuration].share)
 
 
 def duration(asked: RehearsalRequest, results: Sequence[Mapping[int, AttemptResult]]) -> str:
-    """Return a phrase on how long a rehearsal will take, estimated from the first attempts. The phrase is empty if the
-    rehearsal takes less than a minute or has a time limit.
+    """Say how long a rehearsal will take, estimated from the first attempts.
 
-    Most races end after 12 attempts of each configuration.
+    The phrase is empty if the rehearsal takes less than a minute or has a time limit. Most races end after 12 attempts of
+    each configuration.
     """
     seconds = [result.seconds for attempts in results for result in attempts.values()]
     of_each = BUDGET_ATTEMPTS * (len(BUDGET_FACTORS) - 1) + asked.copies
@@ -554,16 +538,12 @@ def duration(asked: RehearsalRequest, results: Sequence[Mapping[int, AttemptResu
 
 
 def _numbered(action: Callable[..., Any], number: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:
-    """Run one of the numbered runs of a task. Return its number, and its result as JSON can store it (lists, dictionaries,
-    numbers, texts).
-    """
+    """Return the number of a run, and its result in types that JSON can store."""
     return number, json.loads(json.dumps(action(*arguments), default=vars))
 
 
 def chunks(attempts: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    """Divide attempts, given as pairs (configuration, number), into small groups. The attempts of a group have the same
-    number, so they use the same private fit (a random result that all rounds of a release share).
-    """
+    """Divide pairs (configuration, number) into small groups with the same number, which share a private fit."""
     groups: dict[int, list[tuple[int, int]]] = {}
     for attempt in attempts:
         groups.setdefault(attempt[1], []).append(attempt)

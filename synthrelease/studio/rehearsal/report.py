@@ -1,6 +1,4 @@
-"""Write the result files of a rehearsal: shortlist.toml for the release, rehearsal.json for programs, report.html for
-people.
-"""
+"""Write the result files of a rehearsal: shortlist.toml, rehearsal.json and report.html."""
 
 from __future__ import annotations
 
@@ -49,7 +47,6 @@ _ROUNDING = 1e-9  # Smaller values count as 0, because they may be rounding erro
 
 
 def statistic(value: float | None) -> str:
-    """Return a statistic of the copies as text, or an empty string if there is no value."""
     if value is None or not math.isfinite(value):
         return ""
     return "0" if abs(value) < _ROUNDING else f"{value:.3g}"
@@ -59,9 +56,7 @@ def statistic(value: float | None) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value for JSON. A data class becomes an object with its fields, a fraction becomes a number, and NaN and
-    infinity become null.
-    """
+    """Convert a value for JSON: a data class to an object, a fraction to a number, NaN and infinity to null."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if is_dataclass(value):
@@ -74,9 +69,7 @@ def plain(value: Any) -> Any:
 
 
 def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
-    """Return what the closer look at one configuration found, for the entry "look" of rehearsal.json, or None if there was
-    no closer look.
-    """
+    """Return the entry "look" of rehearsal.json, or None if there was no closer look."""
     look = rehearsal.look
     if look is None:
         return None
@@ -98,8 +91,8 @@ def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
 
 
 def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
-    """Write the three result files of a rehearsal, in place of earlier files. If the shortlist is empty, there is no
-    shortlist.toml.
+    """Write the three result files of a rehearsal, in place of earlier files. No shortlist.toml is written without a
+    shortlist.
 
     If a configuration was accepted often enough, the record of tried files is written, too (`spec.tried`).
 
@@ -142,9 +135,7 @@ other differences.
 
 
 def describe(configuration: Configuration) -> str:
-    """Return a line that describes a configuration: its generator with its settings, the chosen bins of columns with
-    alternatives, and the settings of the projection (such as a minimum count of equal rows).
-    """
+    """Describe a configuration in a line: its generator with its settings, chosen bins, and settings of the projection."""
     generator = configuration.generator.model_dump(mode="json", exclude_none=True, exclude={"family", "selector", "flavour"})
     columns, choice = configuration.transformation.schema.by_name, configuration.transformation.choice
     bins = [f"{words(name)} {words(chosen)}" for name, chosen in choice.items() if len(columns[name].alternatives) > 1]
@@ -154,7 +145,7 @@ def describe(configuration: Configuration) -> str:
 
 
 def document(rehearsal: Rehearsal) -> dict[str, Any]:
-    """Return rehearsal.json: everything in the report except the times, so that the same seed gives the same file."""
+    """Return rehearsal.json: everything in the report except times, so that the same seed gives the same file."""
     race = rehearsal.race
     return {
         "title": rehearsal.spec.title,
@@ -196,7 +187,7 @@ _PICTURED = 30
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionOnPage:
-    """A criterion with its advice, its unit and its closer look (None if there was no closer look)."""
+    """A criterion with its advice, its unit and its closer look, or None."""
 
     criterion: Criterion
     advice: CriterionAdvice
@@ -205,19 +196,19 @@ class CriterionOnPage:
 
     @property
     def noise_of_threshold(self) -> float | None:
-        """Return the standard deviation of the noise as a share of the threshold, or None if there is no noise."""
+        """Return the standard deviation of the noise as a share of the threshold, or None."""
         return None if self.advice.noise_sd is None else self.advice.noise_sd / self.advice.threshold
 
     @property
     def verdict(self) -> str:
-        """Say what is wrong with the threshold, such as "cannot be met", or "fits" if nothing is."""
+        """Say what is wrong with the threshold, or "fits"."""
         kinds = dict.fromkeys(verdict.kind for verdict in self.look.verdicts) if self.look else {}
         return ", ".join(kinds) or "fits"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsalReport:
-    """What report.html shows of a rehearsal: the values that its template asks for."""
+    """The values that the template of report.html asks for."""
 
     rehearsal: Rehearsal
     noise_level: float
@@ -232,18 +223,15 @@ class RehearsalReport:
         return sorted(self.rehearsal.shortlist, key=lambda configuration: -estimates[configuration].share)
 
     def median_seconds(self, configuration: int) -> float:
-        """Return the median time, in seconds, of the attempts with one configuration."""
         return float(np.median([result.seconds for result in self.rehearsal.results[configuration]]))
 
     @property
     def mean_seconds(self) -> str:
-        """Return the mean time of an attempt, in seconds."""
         seconds = [result.seconds for attempts in self.rehearsal.results for result in attempts]
         return f"{np.mean(seconds):.2f}" if seconds else "0"
 
     @property
     def criteria(self) -> list[CriterionOnPage]:
-        """Return all criteria, in the order of the acceptance file."""
         rehearsal, unit_of = self.rehearsal, units(self.rehearsal)
         looks = rehearsal.look.criteria if rehearsal.look else (None,) * len(rehearsal.criteria)
         return [
@@ -253,47 +241,37 @@ class RehearsalReport:
 
     @property
     def looked_at(self) -> int | None:
-        """Return the number that the inspected configuration has in the table of the shortlist, or None if it is not on the
-        shortlist.
-        """
+        """Return the number of the inspected configuration on the page, or None if it is not on the shortlist."""
         look, best = self.rehearsal.look, self.shown
         return best.index(look.configuration) + 1 if look and look.configuration in best else None
 
     @property
     def budgets(self) -> list[tuple[BudgetPoint, Offer | None]]:
-        """Return the generation budgets that were tried. Each comes with the total cost of the release, and with the
-        cheapest distribution of the number of rounds at this budget (an offer, or None).
-        """
+        """Return the generation budgets that were tried, each with its offer of a number of rounds, or None."""
         proposal = self.rehearsal.proposal
         offers = {offer.generation: offer for offer in proposal.offers} if proposal else {}
         return [(point, offers.get(point.generation)) for point in self.rehearsal.budgets]
 
     @property
     def cheapest(self) -> BudgetPoint | None:
-        """Return the generation budget with the smallest total epsilon at which the acceptance probability of a round
-        reaches the target, even at the lower end of its confidence interval. If there is no such budget, return None.
-        """
         return cheapest(self.rehearsal.budgets, self.rehearsal.race.goal.target)
 
     @property
     def copies(self) -> list[tuple[int, dict[str, float]]]:
-        """Return the utility and risk statistics of synthetic copies for each configuration, with its number in the table
-        of the shortlist.
-        """
+        """Return the statistics of synthetic copies for each configuration, with its number on the page."""
         figures = {copy.configuration: copy.utility | copy.risk for copy in self.rehearsal.copies}
         return [(number, figures[c]) for number, c in enumerate(self.shown, 1) if c in figures]
 
     @property
     def chart_of_shortlist(self) -> Markup | str:
-        """Return the chart of the acceptance probabilities of the best configurations."""
         rehearsal, best = self.rehearsal, self.shown[:_PICTURED]
         estimates = [rehearsal.race.estimates[configuration] for configuration in best]
         return charts.acceptance([str(position) for position in range(1, len(best) + 1)], estimates, rehearsal.race.goal.target)
 
     @property
     def chart_of_criteria(self) -> Markup | str:
-        """Return the chart of criterion values divided by thresholds, for candidates of the shortlist, or of all configurations
-        if there is no shortlist.
+        """Return the chart of criterion values divided by thresholds, for the shortlist or, without one, for all
+        configurations.
         """
         rehearsal, ratios = self.rehearsal, dict[str, list[float]]()
         attempts = [result for c in rehearsal.shortlist or range(len(rehearsal.results)) for result in rehearsal.results[c]]
@@ -305,7 +283,6 @@ class RehearsalReport:
 
 
 def page(rehearsal: Rehearsal, noise_level: float) -> str:
-    """Return the text of report.html, a page that needs no other file."""
     template = templates(Path(__file__).parent / "templates", __file__).get_template("report.html")
     return template.render(
         report=RehearsalReport(rehearsal=rehearsal, noise_level=noise_level),
@@ -335,7 +312,6 @@ def _shortlisted(rehearsal: Rehearsal, c: int) -> dict[str, Any]:
 
 
 def _rejections(rehearsal: Rehearsal, c: int) -> dict[str, int]:
-    """Return how many attempts of a configuration each criterion rejected."""
     counts = {
         criterion.name: sum(not result.passed[index] for result in rehearsal.results[c])
         for index, criterion in enumerate(rehearsal.spec.criteria)

@@ -12,16 +12,12 @@ from synthrelease.studio.rehearsal.attempts import PublicTable
 
 
 def matching(public: PublicTable, table: Counts, columns: Sequence[int]) -> np.ndarray:
-    """Count, for each cell of a public table, the rows of another table that agree with it in these columns. Return an
-    (n_cells,) array. Both tables have the same bins.
-    """
+    """Return the (n_cells,) numbers of rows of `table` that agree with each cell of the public table in these columns."""
     return rows_with(table.project(columns), [public.counts.bins[column] for column in columns])
 
 
 def rows_with(table: Counts, bins: Sequence[np.ndarray]) -> np.ndarray:
-    """Count the rows of a table that have each of the given combinations of bins, as an (n_asked,) array. `bins` has one
-    (n_asked,) array for each column.
-    """
+    """Return the (n_asked,) numbers of rows with each combination of bins, given as one (n_asked,) array for each column."""
     at = table.find(bins)
     return np.where(at < 0, 0, table.counts[at]) if len(table) else np.zeros(len(at), dtype=np.int64)
 
@@ -35,13 +31,11 @@ LEAST_OTHERS = 5
 
 
 def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_others: int = LEAST_OTHERS) -> np.ndarray:
-    """Return how easily the persons in each cell of `public.counts` can be recognised by their quasi-identifiers, as
-    (n_cells,) groups: 0 low risk, 1 medium, 2 high.
+    """Return the (n_cells,) risk groups of the persons in each cell of `public.counts`: 0 low risk, 1 medium, 2 high.
 
-    Let c be the number of other persons with equal categorical quasi-identifiers. Let d be the number of these persons whose
-    continuous quasi-identifiers (columns with numbers) are in the same bins, too. Low: d >= k_0. Medium: c >= k_0 > d. High: c
-    < k_0. The source describes the rule informally. If there are no categorical quasi-identifiers, c is the number of all
-    other persons.
+    Let c be the number of other persons with equal categorical quasi-identifiers, or of all others without such columns.
+    Let d be the number of these persons whose continuous quasi-identifiers (columns with numbers) are in the same bins,
+    too. Low: d >= k_0. Medium: c >= k_0 > d. High: c < k_0. The source describes the rule informally.
 
     Parameters
     ----------
@@ -84,24 +78,19 @@ def group_risks(groups: np.ndarray, persons: np.ndarray, risks: np.ndarray, corr
 def risk_report(
     public: PublicTable, copies: Sequence[Counts], *, quasi_identifiers: Sequence[str], least_others: int = LEAST_OTHERS
 ) -> dict[str, float]:
-    """Return risk statistics of M synthetic copies of one public table of n persons, by name. The statistics have no privacy
-    guarantee.
+    """Return risk statistics of M synthetic copies of one public table of n persons, by name.
 
-    For a person i and a copy m, let s be the number of synthetic rows that match i on the quasi-identifiers. Let a be the
-    number of these rows that agree with i in all other columns, too.
+    For a person i and a copy m, s synthetic rows match i on the quasi-identifiers, and a of them in all other columns, too.
 
-    mean_risk : sum_i I_i / n, the expected share of persons whose own row is picked among the matches. I_i is the mean over the
-        copies of 1/s, or of 0 where s = 0. The computation assumes, as the source does, that one of the matching rows belongs
-        to the person. Synthetic rows belong to nobody, so `mean_risk` is an upper bound.
-    highest_risk : the largest I_i.
-    mean_risk_of_original : mean_risk if the original itself were released, for comparison.
-    correct_attribution : how often a random match agrees with the person in every other column, from 0 to 1. This is the mean
-        over persons and copies of a/s, or of 0 where s = 0.
+    mean_risk : sum_i I_i / n, the expected share of persons whose own row is picked among the matches. I_i is the mean over
+    the copies of 1/s, or of 0 where s = 0. As in the source, one of the matching rows is assumed to belong to the person.
+    Synthetic rows belong to nobody, so `mean_risk` is an upper bound. highest_risk : the largest I_i. mean_risk_of_original
+    : mean_risk if the original itself were released, for comparison. correct_attribution : how often a random match agrees
+    with the person in every other column, from 0 to 1: the mean over persons and copies of a/s, or of 0 where s = 0.
     true_match_rate : share of the persons with s = 1 and a = 1: a single match, which agrees in all columns. From 0 to 1.
     false_match_rate : share of the unique matches that are false (a = 0); NaN when there is no unique match.
-    replicated_uniques : share with s = 1 among the persons whom nobody else matches in the original; NaN when there is no such
-        person.
-    low_mean_risk, ... : the same for persons of low, medium and high risk (`group_risks`).
+    replicated_uniques : share with s = 1 among the persons whom nobody else matches in the original; NaN when there is no
+    such person. low_mean_risk, ... : the same for persons of low, medium and high risk (`group_risks`).
 
     Parameters
     ----------
@@ -116,16 +105,16 @@ def risk_report(
 
     Notes
     -----
-    The source gives I_i for partially synthetic data, whose rows still belong to persons. The true and false match rates follow
-    Reiter and Mitra. Fully synthetic rows have no identity, so agreement in all columns replaces it. If every column is a
-    quasi-identifier, each unique match is therefore true. A true match may also be the prediction of a good model for every
-    similar person. These statistics are no guarantee. Only differential privacy is a guarantee.
+    The source gives I_i for partially synthetic data, whose rows still belong to persons. The true and false match rates
+    follow Reiter and Mitra. Fully synthetic rows have no identity, so agreement in all columns replaces it. If every column
+    is a quasi-identifier, each unique match is therefore true. A true match may also be the prediction of a good model for
+    every similar person. These statistics are no guarantee.
 
     Source
     ------
-    Jiang (2025), Short Course on Data Privacy, the two slides from "Let t_i represents the vector of the
-    quasi-identifiers" on (the text has no page numbers); Reiter and Mitra, J. Privacy and Confidentiality 1 (2009),
-    for the rates; Nowok, Raab, Dibben (2016), synthpop, for the replicated uniques.
+    Jiang (2025), Short Course on Data Privacy, the two slides from "Let t_i represents the vector of the quasi-identifiers"
+    on (the text has no page numbers); Reiter and Mitra, J. Privacy and Confidentiality 1 (2009), for the rates; Nowok,
+    Raab, Dibben (2016), synthpop, for the replicated uniques.
 
     Privacy
     -------
@@ -157,7 +146,5 @@ def risk_report(
 
 
 def _inverse(matches: np.ndarray) -> np.ndarray:
-    """Return 1 divided by each number of matching rows, the chance to pick the right one among them, or 0 where there is no
-    match.
-    """
+    """Return 1 / matches, or 0 where there is no match."""
     return np.where(matches > 0, 1 / np.maximum(matches, 1), 0.0)

@@ -1,6 +1,4 @@
-"""Simulate a public file from published tables and means: read the file of facts, fit a model to all tables together, and draw
-the rows.
-"""
+"""Simulate a public file from published tables and means: read a file of facts, fit a model to all tables, and draw rows."""
 
 from __future__ import annotations
 
@@ -56,9 +54,7 @@ _MOST_UNITS = 10**12
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """One row or column label of a published table, such as "20-24", as a half-open range of a column's values in units. A
-    group of categories may have several ranges.
-    """
+    """A label of a published table, such as "20-24", as half-open ranges of units; several for a group of categories."""
 
     ranges: tuple[tuple[int, int], ...]
     label: str = field(compare=False)
@@ -79,8 +75,8 @@ class Units:
 
     @classmethod
     def between(cls, kind: str, bounds: tuple[float, float], decimals: int) -> Units:
-        """Return the units of a column of numbers with these bounds. The upper bound is a possible value of whole numbers,
-        but not of real numbers.
+        """Return the units of a column of numbers. Its upper bound is a possible whole number, but not a possible real
+        number.
         """
         low, high = (bound * 10**decimals for bound in bounds)
         if not (low < high and high - low <= _MOST_UNITS and max(abs(low), abs(high)) <= 1e15):
@@ -90,8 +86,7 @@ class Units:
         return cls(kind=kind, first=round(low), stop=round(high) + (kind == "integer"), scale=10**decimals)
 
     def bands(self, labels: Iterable[str]) -> tuple[Band, ...]:
-        """Return the ranges of values that these labels of a published table stand for. The label "17..28" stands for one
-        band for each number.
+        """Return the bands that these labels of a published table stand for; "17..28" stands for one band for each number.
 
         Raises
         ------
@@ -135,9 +130,7 @@ class Units:
         return f"{start}" if stop - start == 1 else f"{start}{between}{stop - 1}"
 
     def without(self, bands: Iterable[Band]) -> tuple[Band, ...]:
-        """Return the ranges of values that no given band covers, in order. In a column of categories, each uncovered
-        category has its own band.
-        """
+        """Return the ranges of values that no given band covers, in order; for categories, one band each."""
         uncovered, at = [], self.first
         for start, stop in [*sorted(part for band in bands for part in band.ranges), (self.stop, self.stop)]:
             if at < start:
@@ -148,13 +141,11 @@ class Units:
 
 
 def check_number(n_bands: int) -> None:
-    """Raise Unexpected (a ValueError) if a table has too many bands."""
     if n_bands > MAX_BANDS:
         raise Unexpected(f"There are more than {MAX_BANDS:,} bands")
 
 
 def check_apart(bands: Iterable[Band]) -> None:
-    """Raise Unexpected (a ValueError) if two bands overlap."""
     parts = sorted((part, band.label) for band in bands for part in band.ranges)
     for (first, first_label), (second, second_label) in pairwise(parts):
         if second[0] < first[1]:
@@ -162,8 +153,9 @@ def check_apart(bands: Iterable[Band]) -> None:
 
 
 def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np.ndarray:
-    """Divide the values of a column into cells so fine that every band of its tables consists of whole cells. Return the
-    (n_cells + 1,) units at which cells start. Cells of interpolated curves are finer still.
+    """Return the (n_cells + 1,) units at which the cells of a column start. Every band consists of whole cells.
+
+    Interpolated curves have finer cells.
     """
     if units.categories:
         return np.arange(units.stop + 1)
@@ -175,7 +167,7 @@ def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np
 
 
 def bands_of_cells(bands: Sequence[Band], edges: np.ndarray) -> np.ndarray:
-    """Return the index of the band in which each cell lies, as an (n_cells,) array. Every cell lies in a band."""
+    """Return the (n_cells,) indices of the bands in which the cells lie. Every cell lies in a band."""
     index = np.zeros(len(edges) - 1, dtype=np.int64)
     for position, band in enumerate(bands):
         for start, stop in band.ranges:
@@ -184,13 +176,13 @@ def bands_of_cells(bands: Sequence[Band], edges: np.ndarray) -> np.ndarray:
 
 
 def spread(shares: np.ndarray, bands: Sequence[Band], edges: np.ndarray, *, interpolated: bool) -> np.ndarray:
-    """Distribute the share of the rows in each band over the finer cells inside it. Each band keeps its total.
+    """Distribute the share of the rows in each band over the finer cells inside it.
 
     Parameters
     ----------
     shares : (..., n_bands) at least 0.
-    interpolated : whether the shares are differences of a monotone cubic curve through the cumulated shares (Fritsch & Carlson
-        1980), so that the density is smooth across bands. Otherwise every unit of a band gets the same share.
+    interpolated : whether the shares are differences of a monotone cubic curve through the cumulated shares (Fritsch &
+        Carlson 1980), so that the density is smooth across bands. Otherwise every unit of a band gets the same share.
 
     Returns
     -------
@@ -221,7 +213,7 @@ MAX_CYCLES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class GroupSums:
-    """A margin that a fitted table should have: the target sum of each group of its cells.
+    """The target sums of groups of cells (a margin) that a fitted table should have.
 
     Attributes
     ----------
@@ -233,16 +225,15 @@ class GroupSums:
     target: np.ndarray
 
     def of(self, table: np.ndarray) -> np.ndarray:
-        """Return the sum of each group of cells in a table of shape (n_cells,), as an (n_groups,) array."""
+        """Return the (n_groups,) sums of a table of shape (n_cells,)."""
         return np.bincount(self.groups, table, minlength=len(self.target))
 
 
 def fit(start: np.ndarray, margins: Sequence[GroupSums], *, precision: float = 1e-12) -> np.ndarray:
     """Scale a table to each of its margins in turn, until a whole cycle changes nothing (iterative proportional fitting).
 
-    The result meets all margins if they are consistent. Among all tables with these margins, the result has the smallest
-    relative entropy to the start (Csiszar 1975). With inconsistent margins, the fitting ends in a cycle. The result is the mean
-    of the last cycle, so that the order of the margins in the file does not matter.
+    If the margins are consistent, the result meets all of them, with the smallest relative entropy to the start (Csiszar
+    1975). Otherwise the result is the mean of the last cycle, so that the order of the margins does not matter.
 
     Parameters
     ----------
@@ -273,8 +264,7 @@ _ROWS = 100_000  # Number of rows that are converted to text at a time
 
 
 def check_table_path(path: str | Path) -> Path:
-    """Return the path if its suffix is known, the file does not exist and its folder exists. Call this function before drawing
-    the rows, which may take long.
+    """Return the path if its suffix is known, the file does not exist and its folder exists.
 
     Raises
     ------
@@ -287,7 +277,7 @@ def check_table_path(path: str | Path) -> Path:
 
 
 def write_table(table: Mapping[str, np.ndarray], path: str | Path) -> Path:
-    """Write a table, given as (n,) values by column. The file appears complete or not at all. Equal tables give equal bytes.
+    """Write a table of (n,) values by column. The file appears complete or not at all. Equal tables give equal bytes.
 
     Raises
     ------
@@ -341,7 +331,7 @@ def _names(value: Any) -> Any:
 
 
 def _check_harmless(text: str) -> None:
-    """Raise Unexpected for a text that a spreadsheet would execute, because categories and names are written into CSV files."""
+    """Raise Unexpected for a text that a spreadsheet would execute."""
     if is_executable(text):
         raise Unexpected(f"A spreadsheet would read {text!r} as a formula. No part of it may start with =, +, - or @")
 
@@ -446,7 +436,7 @@ class FactsFile(SpecTable):
         return columns
 
     def facts(self) -> Iterator[tuple[str, ShareTable | MeanTable]]:
-        """Yield all published tables and means with their paths in the file, such as tables.age."""
+        """Yield all published tables and means with their paths, such as tables.age."""
         yield from ((f"tables.{name}", table) for name, table in self.tables.items())
         yield from ((f"means.{name}", table) for name, table in self.means.items())
 
@@ -458,7 +448,7 @@ class FactsFile(SpecTable):
 
 
 def check_moments(units: Units, mean: float, deviation: float) -> None:
-    """Raise Unexpected if no beta distribution on the values of the column has this mean and standard deviation."""
+    """Raise Unexpected if no beta distribution within the bounds of the column has these moments."""
     low, high = (end / units.scale for end in _ends(units))
     if not low < mean < high:
         raise Unexpected(f"The mean {mean:g} is not between the bounds {low:g} and {high:g}")
@@ -469,9 +459,7 @@ def check_moments(units: Units, mean: float, deviation: float) -> None:
 
 
 def shares_of_cells(units: Units, moments: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return the share of a beta distribution that lies in each cell, as a (..., n_cells) array. `moments`, of shape (...,
-    2), has the mean and the standard deviation of each distribution.
-    """
+    """Return the (..., n_cells) shares of beta distributions, given their means and deviations as (..., 2) moments."""
     alpha, beta = _parameters(units, moments)
     low, high = _ends(units)
     # values are rounded to the nearest unit, so a cell starts half a unit before its first unit
@@ -481,7 +469,7 @@ def shares_of_cells(units: Units, moments: np.ndarray, edges: np.ndarray) -> np.
 
 
 def quantiles(units: Units, moments: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """Return n units: for each order, the quantile of the distribution with these moments (mean and standard deviation)."""
+    """Return n units: for each order, the quantile of the beta distribution with these moments (mean and deviation)."""
     alpha, beta = _parameters(units, moments)
     low, high = _ends(units)
     values = np.rint(low + (high - low) * betaincinv(alpha, beta, orders)).astype(np.int64)
@@ -489,7 +477,7 @@ def quantiles(units: Units, moments: np.ndarray, orders: np.ndarray) -> np.ndarr
 
 
 def _ends(units: Units) -> tuple[int, int]:
-    """Return the smallest and the largest value in units. For real numbers, the second value is the excluded upper end."""
+    """Return the smallest and the largest value in units; for real numbers, the excluded upper end."""
     return units.first, units.stop if units.kind == "real" else units.stop - 1
 
 
@@ -508,7 +496,7 @@ MAX_COMBINATIONS = 100_000
 
 @contextmanager
 def _inside(place: str) -> Iterator[None]:
-    """Say where a mistake is: add `place`, such as "rows", to a mistake that the code in this block raises without a place."""
+    """Add `place`, such as "rows", to mistakes that this block raises without a place."""
     try:
         yield
     except Unexpected as error:
@@ -517,21 +505,18 @@ def _inside(place: str) -> Iterator[None]:
 
 
 def _problem(error: Unexpected, file: str, path: str, whole: str = "") -> Problem:
-    """Convert a mistake in a facts file into a problem that names its place, such as tables.age.rows. `whole` is the value
-    that the message shows if the mistake itself has no value.
-    """
+    """Convert a mistake into a problem at a place such as tables.age.rows; `whole` is shown if the mistake has no value."""
     return Problem(file, f"{path}.{error.place}", error.about(whole))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedFigures:
-    """A published table of one column (its shares or its means), as an array of numbers with the bands of each axis.
+    """A published table of shares or means of one column, with the bands of each axis.
 
     Attributes
     ----------
     path : path of the table in the file.
-    given : the columns on which the distribution depends; `given_bands` has the bands of each, which cover all values of the
-        column.
+    given : the columns on which the distribution depends; `given_bands` has their bands, which cover all their values.
     bands : the bands of the column `of`; empty in a table of means.
     figures : (n_given_bands, ..., n_bands) shares that sum to 1 over the last axis, or (n_given_bands, ..., 2) means and
         standard deviations.
@@ -546,10 +531,10 @@ class PublishedFigures:
 
 
 def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -> PublishedFigures:
-    """Read a published table of shares or counts. Return its shares as an array, with the bands of each axis.
+    """Read a published table of shares or counts.
 
-    A row has bands of the given columns, then one number for each band of `across`. Without `across`, the last band of a row is
-    a band of the column itself, and one number follows the bands.
+    A row has bands of the given columns, then one number for each band of `across`. Without `across`, the last band of a
+    row is a band of the column itself, and one number follows the bands.
 
     Raises
     ------
@@ -585,8 +570,7 @@ def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -
 
 
 def published_means(path: str, table: MeanTable, units: Mapping[str, Units]) -> PublishedFigures:
-    """Read a published table of means, whose rows have bands of the given columns, then mean and standard deviation. Return
-    it as an array, with the bands of each axis.
+    """Read a published table whose rows have bands of the given columns, then mean and standard deviation.
 
     Raises
     ------
@@ -602,9 +586,7 @@ def published_means(path: str, table: MeanTable, units: Mapping[str, Units]) -> 
 def _published(
     path: str, fact: FactTable, units: Mapping[str, Units], bands: tuple[Band, ...], rows: Mapping[tuple[Band, ...], np.ndarray]
 ) -> PublishedFigures:
-    """Arrange the rows of a published table in an array with one axis for each given column. Each row belongs to one
-    combination of bands, such as women of 20-24. Raises Unexpected if a combination has no row.
-    """
+    """Arrange rows in an array with one axis for each given column. Raises Unexpected if a combination of bands has no row."""
     given = []
     for axis, name in enumerate(fact.given):
         bands_named = dict.fromkeys(combination[axis] for combination in rows)
@@ -624,7 +606,7 @@ def _published(
 
 
 def _by_combination(table: FactTable, columns: Sequence[Units], width: int) -> dict[tuple[Band, ...], list[float]]:
-    """Return the numbers in each row of a published table, by the bands at the beginning of the row."""
+    """Return the numbers of each row of a published table by the bands at its beginning."""
     by_combination: dict[tuple[Band, ...], list[float]] = {}
     n_columns = len(columns)
     for index, row in enumerate(table.rows):
@@ -661,7 +643,6 @@ def _one_band(units: Units, label: str) -> Band:
 
 
 def _check_cover(name: str, units: Units, bands: Sequence[Band]) -> None:
-    """Raise Unexpected if the bands of a column overlap or do not cover all its values."""
     check_number(len(bands))
     check_apart(bands)
     uncovered = units.without(bands)
@@ -744,7 +725,7 @@ def load_facts(path: Path) -> CheckedFacts:
 
 
 def _wrong_names(model: FactsFile, file: str) -> Iterator[Problem]:
-    """Yield problems for unknown columns and sources, and for a column that is named twice, or that is its own condition."""
+    """Yield problems for unknown columns and sources, and for columns that are named twice or are their own condition."""
     for path, fact in model.facts():
         used = [(f"{path}.of", fact.of), *((f"{path}.given[{i}]", name) for i, name in enumerate(fact.given))]
         for key, name in used:
@@ -786,14 +767,13 @@ _NEVER = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class Groups:
-    """The values of each parent of a column (a column by which its tables are broken down), divided into groups: values
-    that no table tells apart are in one group.
+    """The values of each parent (a column by which tables are broken down), in groups that no table tells apart.
 
     Attributes
     ----------
     of_cells : for each parent, (n_cells of the parent,) the group of each cell of the parent.
-    rows : for each table, index arrays, one for each given column, that broadcast to (n_groups, ...) and select the row of the
-        table for every combination of groups.
+    rows : for each table, index arrays, one for each given column, that broadcast to (n_groups, ...) and select the row of
+        the table for every combination of groups.
     """
 
     of_cells: tuple[np.ndarray, ...]
@@ -801,11 +781,11 @@ class Groups:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the number of groups of values of each parent (given column)."""
+        """Return the number of groups of each parent."""
         return tuple(int(group.max()) + 1 for group in self.of_cells)
 
     def row_numbers(self, table: int, sizes: Sequence[int]) -> np.ndarray:
-        """Return which row of a table applies to each combination of groups of the parents, as (n_combinations,) indices."""
+        """Return the (n_combinations,) row of a table that applies to each combination of groups."""
         row_number: Any = 0
         for row, size in zip(self.rows[table], sizes, strict=True):
             row_number = row_number * size + row
@@ -813,9 +793,7 @@ class Groups:
 
 
 def parent_groups(tables: Sequence[PublishedFigures], parents: Sequence[str], edges: Mapping[str, np.ndarray]) -> Groups:
-    """Divide the values of each parent (a column by which the tables are broken down) into groups. Two cells are in one
-    group if no table tells them apart.
-    """
+    """Divide the cells of each parent (a column by which tables are broken down) into groups that no table tells apart."""
     of_cells: list[np.ndarray] = []
     bands: dict[tuple[str, str], np.ndarray] = {}
     for axis, parent in enumerate(parents):
@@ -830,11 +808,9 @@ def parent_groups(tables: Sequence[PublishedFigures], parents: Sequence[str], ed
 
 
 def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return the conditional distribution of a column given its parents (the columns by which its tables are broken down)
-    that agrees with all its tables.
+    """Return the distribution of a column given its parents that agrees with all its tables and the parents' distribution.
 
-    The fit starts from the table with most bands, distributed over the cells of the bands. The result agrees with every table
-    and with the joint distribution of the parents.
+    The parents are the columns by which the tables are broken down. The fit starts from the table with most bands.
 
     Parameters
     ----------
@@ -873,9 +849,7 @@ def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.nd
 
 
 def _check_agreement(facts: CheckedFacts, column: str, margins: Sequence[GroupSums], fitted_table: np.ndarray) -> None:
-    """Raise SpecError if the fitted table contradicts a published table: a share within a row is missed by more than the
-    tolerance.
-    """
+    """Raise SpecError if the fitted table misses a published share within a row by more than the tolerance."""
     tables = facts.tables[column]
     worst: tuple[float, str, str] = (facts.tolerance, "", "")
     for table, margin in zip(tables, margins, strict=True):
@@ -908,12 +882,12 @@ MAX_PARENTS = 12
 
 @dataclass(frozen=True, kw_only=True)
 class GivenParents:
-    """The conditional distribution of a column given its parents, the columns by which its published tables are broken down.
+    """The distribution of a column given its parents, the columns by which its tables are broken down.
 
     Attributes
     ----------
     groups : for each parent, (n_cells of the parent,) the group of each cell of the parent.
-    shares : (n_groups, ..., n_cells) share of each cell of the column, given a group of each parent.
+    shares : (n_groups, ..., n_cells) share of each cell of the column, given the groups of its parents.
     moments : (n_groups, ..., 2) mean and standard deviation, for a column that is drawn from means.
     """
 
@@ -926,16 +900,14 @@ class GivenParents:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawingNetwork:
-    """A fitted model from which rows are drawn, column by column: the conditional distribution of each column in the order
-    of drawing, and the units at which its cells start.
-    """
+    """The distribution of each column given its parents, in the order of drawing, and the units at which its cells start."""
 
     families: Mapping[str, GivenParents]
     edges: Mapping[str, np.ndarray]
 
 
 def fitted(facts: CheckedFacts) -> DrawingNetwork:
-    """Fit a model of all columns to the published tables. The columns are in an order in which they can be drawn.
+    """Fit a model of all columns to the published tables, with the columns in an order for drawing.
 
     Raises
     ------
@@ -961,8 +933,9 @@ def fitted(facts: CheckedFacts) -> DrawingNetwork:
 
 
 def _order(facts: CheckedFacts) -> list[str]:
-    """Return the columns in an order for drawing: each comes after its parents, the columns by which its tables are broken
-    down. Otherwise, the order of the file stays. Raises SpecError if columns depend on each other in a circle.
+    """Return the columns so that each comes after the columns by which its tables are broken down.
+
+    Otherwise the order of the file stays. Raises SpecError if columns depend on each other in a circle.
     """
     graph = nx.DiGraph()
     graph.add_nodes_from(facts.columns)
@@ -1001,9 +974,7 @@ def _family(
 
 
 def _joint(families: Mapping[str, GivenParents], parents: Sequence[str], groups: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the joint distribution of a column's parents (the columns by which its tables are broken down), over their
-    groups of values: (n_groups, ...). It is computed from the conditional distributions that were fitted before.
-    """
+    """Return the (n_groups, ...) joint distribution of a column's parents, from the families fitted before."""
     needed = [*parents]
     for name in needed:  # grows while it is read
         needed += [parent for parent in families[name].parents if parent not in needed]
@@ -1039,7 +1010,7 @@ def simulate(path: str | Path, n: int, seed: int = 1) -> dict[str, np.ndarray]:
 
     Returns
     -------
-    dict : (n,) values of each column. The rows are in random order, the columns as in the file. Whole numbers are int64, real
+    dict : (n,) values of each column, in the order of the file, and rows in random order. Whole numbers are int64, real
         numbers float64, categories and dates (yyyy-mm-dd) texts. A column with empty cells holds objects, with None for an
         empty cell.
 
@@ -1061,7 +1032,7 @@ def simulate(path: str | Path, n: int, seed: int = 1) -> dict[str, np.ndarray]:
 
 
 def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.random.Generator) -> dict[str, np.ndarray]:
-    """Draw n rows from a fitted model, column by column, then empty the cells of questions that are skipped or not answered."""
+    """Draw n rows column by column, then empty the cells of questions that are skipped or not answered."""
     cells: dict[str, np.ndarray] = {}
     units: dict[str, np.ndarray] = {}
     for name, family in network.families.items():
@@ -1096,9 +1067,9 @@ def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.ra
 
 
 def systematic_orders(group: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Return a number in [0, 1) for each row, as an (n,) array. Within a group, the numbers are evenly spaced with one
-    random offset, in random order. If they are used as orders of quantiles, the counts of a group differ from their
-    expectation by less than one row.
+    """Return (n,) numbers in [0, 1) in random order, evenly spaced within each group with one random offset.
+
+    If they are used as orders of quantiles, the counts of a group differ from their expectation by less than one row.
 
     Parameters
     ----------
@@ -1116,9 +1087,7 @@ def systematic_orders(group: np.ndarray, generator: np.random.Generator) -> np.n
 
 
 def _cells_at(shares: np.ndarray, group: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """Return the (n,) cells of the rows. Each row has a number in [0, 1) (`orders`), and its cell is the quantile of this
-    order in the distribution of its group. `shares`, of shape (n_groups, n_cells), has these distributions.
-    """
+    """Return the (n,) cells of the rows: quantiles of these orders in the (n_groups, n_cells) distributions of their groups."""
     cumulated = np.cumsum(shares, axis=1)
     cumulated /= cumulated[:, -1:]  # the last is 1 exactly, so that no order lies beyond it
     cells = np.empty(len(group), dtype=np.int64)
@@ -1131,7 +1100,6 @@ def _cells_at(shares: np.ndarray, group: np.ndarray, orders: np.ndarray) -> np.n
 
 
 def _values(column: FactColumn, units: Units, units_drawn: np.ndarray) -> np.ndarray:
-    """Convert drawn units to values of the column, such as dates or category names."""
     if units.categories:
         return np.array(units.categories, dtype=object)[units_drawn]
     if column.kind == "date":

@@ -29,7 +29,7 @@ from synthrelease.studio.rehearsal.risk import risk_report
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ConfidenceIntervals:
-    """The lower and upper ends, each of shape (k,), of k confidence intervals, or NaN if there is no estimate."""
+    """The (k,) lower and upper ends of k confidence intervals; NaN without an estimate."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -38,13 +38,13 @@ class ConfidenceIntervals:
 def student_interval(
     estimates: np.ndarray, variances: np.ndarray, degrees_of_freedom: np.ndarray, confidence: float
 ) -> ConfidenceIntervals:
-    """Return confidence intervals from Student's t distribution: estimate -+ t quantile * sqrt(variance). With infinite
-    degrees of freedom, these are normal intervals.
+    """Return intervals of Student's t: estimate -+ t quantile * sqrt(variance). Infinite degrees of freedom give normal
+    ones.
 
     Parameters
     ----------
     estimates, variances, degrees_of_freedom : arrays of shape (k,), or values that broadcast to this shape.
-    confidence : inside (0, 1), for example 0.95.
+    confidence : inside (0, 1).
     """
     from scipy import stats  # here, because it takes a second and most rehearsals need none of it
 
@@ -53,26 +53,25 @@ def student_interval(
 
 
 def interval_overlap(original: ConfidenceIntervals, synthetic: ConfidenceIntervals) -> np.ndarray:
-    """Return the overlap of two intervals: the share of each interval that the other interval covers, averaged over both.
+    """Return the share of each interval that the other interval covers, averaged over both.
 
     0.5 [ (min(U_orig, U_syn) - max(L_orig, L_syn)) / (U_orig - L_orig) + the same / (U_syn - L_syn) ]
 
     Returns
     -------
-    (k,) overlaps: 1 for equal intervals, at most 1, negative for disjoint intervals (lower for a larger distance, without a
-    bound). NaN if an interval has no width or an end is NaN.
+    (k,) overlaps: 1 for equal intervals, negative for disjoint ones, without a lower bound. NaN if an interval has no width
+    or an end is NaN.
 
     Source
     ------
-    Jiang (2025), Short Course on Data Privacy, slide "Analysis-specific measures for the estimand of interest", first
-    (the text has no page numbers); Karr et al., The American Statistician 60 (2006).
+    Jiang (2025), Short Course on Data Privacy, slide "Analysis-specific measures for the estimand of interest", first (the
+    text has no page numbers); Karr et al., The American Statistician 60 (2006).
     """
     shared = np.minimum(original.upper, synthetic.upper) - np.maximum(original.lower, synthetic.lower)
     return 0.5 * (_ratio(shared, original.upper - original.lower) + _ratio(shared, synthetic.upper - synthetic.lower))
 
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """Return numerator / denominator, or NaN where the denominator is not positive."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.asarray(denominator) > 0, np.divide(numerator, denominator), np.nan)
 
@@ -97,8 +96,7 @@ _RANK_TOLERANCE = 1e-10
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StackedDesign:
-    """The logistic regression that tries to tell synthetic rows from original ones (the propensity model), with the rows of
-    both tables counted by cell.
+    """The propensity model: a logistic regression that tells synthetic rows from original ones, with rows counted by cell.
 
     Attributes
     ----------
@@ -106,7 +104,7 @@ class StackedDesign:
     few : (n_cells, k_1) sparse columns of the model matrix: the intercept, and an indicator for every bin but one of every
         column.
     many : (n_cells, k_2) dense columns that follow: for every two columns that have numbers and vary, the product of the
-        standardised numbers. The product is 0 if a number is missing. The missing value has an indicator.
+        standardised numbers, or 0 if a number is missing.
     start : (k,) initial coefficients.
     """
 
@@ -118,7 +116,6 @@ class StackedDesign:
 
     @classmethod
     def of(cls, public: PublicTable, copy: Counts) -> StackedDesign:
-        """Return the propensity model that tells the rows of one synthetic copy from those of a public table."""
         stacked = public.counts + copy
         synthetic = np.zeros(len(stacked))
         synthetic[stacked.find(copy.bins)] = copy.counts
@@ -145,19 +142,19 @@ class StackedDesign:
 
     @cached_property
     def n_parameters(self) -> int:
-        """Return k, the number of independent parameters of the model (the rank of the model matrix)."""
+        """Return the number of independent parameters (the rank of the model matrix)."""
         gram = self._gram(self.rows)
         scale = np.sqrt(np.diag(gram))
         scale[scale == 0] = 1.0  # a product of two features can be 0 in all cells
         return int(np.linalg.matrix_rank(gram / np.outer(scale, scale), tol=_RANK_TOLERANCE, hermitian=True))
 
     def probabilities(self) -> np.ndarray:
-        """Return the (n_cells,) fitted probabilities that a row is synthetic, by Newton's method with halved steps.
+        """Return the (n_cells,) fitted probabilities that a row is synthetic.
 
         Raises
         ------
-        ArithmeticError : if Newton's method does not converge. The likelihood is concave, so such a failure would be a mistake
-            in the program.
+        ArithmeticError : if Newton's method does not converge. The likelihood is concave, so this would be a mistake in the
+            program.
         """
         penalty = np.full(len(self.start), _RIDGE)
         penalty[0] = 0.0
@@ -182,7 +179,7 @@ class StackedDesign:
         return expit(self._line(fit.at))
 
     def _line(self, coefficients: np.ndarray) -> np.ndarray:
-        """Return the log odds that a row in each cell is synthetic, as (n_cells,) values of the linear predictor."""
+        """Return the (n_cells,) log odds that a row is synthetic."""
         k = self.few.shape[1]
         return self.few @ coefficients[:k] + self.many @ coefficients[k:]
 
@@ -195,8 +192,8 @@ class StackedDesign:
 
 
 def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
-    """Return the products of every two standardised numeric columns, one column for each pair. With these products, the
-    propensity model (a regression that tells synthetic rows from original ones) can detect wrong correlations.
+    """Return the products of every two standardised numeric columns as columns, with which the model detects wrong
+    correlations.
     """
     standard = []
     for column, name in enumerate(public.columns):
@@ -234,8 +231,7 @@ simple : (k / n + 1 / M) v, for fully synthetic copies that are drawn from one f
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Combined:
-    """The same estimates (k quantities, such as regression coefficients) from M synthetic copies, combined into one
-    estimate each, with a variance.
+    """The same k estimates from M synthetic copies, combined into one estimate each, with a variance.
 
     Attributes
     ----------
@@ -256,18 +252,17 @@ class Combined:
 
     @property
     def total_variance(self) -> np.ndarray:
-        """Return T, the estimated variance of each combined estimate, as a (k,) array (`Rule` has the formulas)."""
+        """Return the (k,) estimated variances of the combined estimates (`Rule` has the formulas)."""
         if self.rule == "simple":
             return (self.size_ratio + 1 / self.n_copies) * self.within_variance
         return self.between_variance / self.n_copies + self.within_variance
 
     @property
     def degrees_of_freedom(self) -> np.ndarray:
-        """Return the degrees of freedom for intervals of the combined estimates: (k,) nu = (M - 1) (1 + 1 / r)^2, where r =
-        (b / M) / v_bar compares the variance between copies with that inside them.
+        """Return the (k,) degrees of freedom nu = (M - 1) (1 + 1 / r)^2, where r = (b / M) / v_bar.
 
-        nu is at least M - 1. nu is infinite where b is 0, and for the rule "simple". The code computes the equal expression (M
-        - 1) (T / (r v_bar))^2, which needs no division by v_bar.
+        nu is infinite where b is 0, and for the rule "simple". The code computes the equal expression (M - 1) (T / (r
+        v_bar))^2, with T the total variance, which needs no division by v_bar.
         """
         between = self.between_variance / self.n_copies * (self.rule == "partial")
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -275,28 +270,26 @@ class Combined:
         return np.where(between == 0, np.inf, freedom)
 
     def interval(self, confidence: float = 0.95) -> ConfidenceIntervals:
-        """Return confidence intervals for the combined estimates, from Student's t distribution with their degrees of
-        freedom.
-        """
+        """Return intervals of Student's t for the combined estimates."""
         return student_interval(self.estimate, self.total_variance, self.degrees_of_freedom, confidence)
 
 
 def combine(estimates: np.ndarray, variances: np.ndarray, rule: Rule = "partial", size_ratio: float = 1.0) -> Combined:
-    """Combine the estimates from M synthetic copies, such as regression coefficients, into one estimate with a variance.
+    """Combine the estimates from M synthetic copies into one estimate with a variance.
 
     Parameters
     ----------
-    estimates : (M, k) or (M,) q_m, for example the coefficients of a regression that was fitted to each copy.
-    variances : same shape, v_m, their squared standard errors, each computed as if the copy were the original data. If one of
-        these values is NaN because a copy has no such estimate, the combined estimates are NaN.
+    estimates : (M, k) or (M,) q_m, such as the coefficients of a regression that was fitted to each copy.
+    variances : same shape, v_m, their squared standard errors, each computed as if the copy were the original data. NaN in
+        one copy makes the combined estimates NaN.
     rule, size_ratio : the kind of copies, and k / n, rows of a copy over rows of the original.
 
     Notes
     -----
-    A rule for another kind of copies gives intervals that are usually too short. For differentially private copies from **one**
-    noisy measurement, b does not contain the noise, so neither "partial" nor "simple" is right. A release publishes such a
-    table. For runs with separate noise (rehearsals), b contains the noise. No rule accounts for a bias of the generator;
-    interval overlap in a rehearsal shows the bias.
+    A rule for another kind of copies gives intervals that are usually too short. For differentially private copies from
+    **one** noisy measurement, such as a release, b does not contain the noise, so neither "partial" nor "simple" is right.
+    For runs with separate noise (rehearsals), b contains the noise. No rule accounts for a bias of the generator; interval
+    overlap in a rehearsal shows the bias.
 
     Source
     ------
@@ -319,16 +312,16 @@ def combine(estimates: np.ndarray, variances: np.ndarray, rule: Rule = "partial"
 
 @dataclass(frozen=True, kw_only=True)
 class PropensityScore:
-    """How well a model can tell synthetic rows from original ones, measured by the propensity scores p (fitted
-    probabilities of "synthetic") of all N rows of both tables. Their distance from c, the share of synthetic rows, is small
-    if the tables are alike.
+    """How well a model can tell the synthetic from the original rows, by the probabilities p that it fits to all N rows.
+
+    With c the share of synthetic rows, p stays near c if the tables are alike.
 
     Attributes
     ----------
-    pmse : sum_i (p_i - c)^2 / N, from 0 (the model cannot distinguish the tables) to c (1 - c), which is 1/4 for tables of
-        equal size (it recognises every synthetic row).
-    null_expectation : (k - 1) c (1 - c)^2 / N, the mean of pmse if the synthetic rows were drawn from the distribution of the
-        original.
+    pmse : sum_i (p_i - c)^2 / N, from 0 (the tables look alike) to c (1 - c), 1/4 for tables of equal size (every synthetic
+        row is recognised).
+    null_expectation : (k - 1) c (1 - c)^2 / N, the mean of pmse if the synthetic rows were drawn from the distribution of
+        the original.
     n_parameters : k, independent parameters of the model with its intercept.
     """
 
@@ -338,24 +331,21 @@ class PropensityScore:
 
     @property
     def ratio(self) -> float:
-        """Return the pMSE divided by its mean for rows from the distribution of the original: about 1 if synthetic and
-        original rows are alike. NaN if the model has only an intercept.
-        """
+        """Return the pMSE over its null expectation: about 1 if the rows are alike, NaN for a model of only an intercept."""
         return self.pmse / self.null_expectation if self.null_expectation > 0 else float("nan")
 
 
 def propensity_score(public: PublicTable, copy: Counts) -> PropensityScore:
-    """Measure how well a logistic regression on all columns can tell synthetic rows from original ones, by the mean squared
-    distance of its propensity scores from their mean (pMSE).
+    """Measure how well a logistic regression on all columns can tell synthetic rows from original ones (pMSE).
 
-    The model has an indicator for every bin of every column. For every two columns with numbers, it has the product of their
-    standardised numbers. So the model detects differences in single columns and in correlations.
+    The model has an indicator for every bin, and the product of every two standardised columns with numbers. So it detects
+    differences in single columns and in correlations.
 
     Notes
     -----
     In the source, the two tables have equal size, so c is 1/2. The null expectation is for rows that are drawn given the
-    original, by resampling it or from a model that fits it. So only the sampling of these rows counts, not the sampling of the
-    original. This gives the factor 1 - c. The ratio is reliable if every bin has at least about five rows.
+    original, by resampling it or from a model that fits it. So only the sampling of these rows counts, which gives the
+    factor 1 - c. The ratio is reliable if every bin has at least about five rows.
 
     Source
     ------
@@ -381,8 +371,8 @@ _LINEAR_RANK_TOLERANCE = 1e-10
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Line:
-    """A fitted regression: (k,) estimates and standard errors, the intercept first. They are NaN where the rows do not
-    determine the coefficients.
+    """A fitted regression: (k,) estimates and standard errors, the intercept first; NaN where the rows do not determine
+    them.
     """
 
     estimates: np.ndarray
@@ -400,13 +390,11 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RegressionComparison:
-    """A linear or logistic regression, fitted to the original and to the synthetic data and compared. All arrays are (k,),
-    the intercept first.
+    """A linear regression, fitted to the original and to the synthetic data. All arrays are (k,), the intercept first.
 
     Attributes
     ----------
-    original : the fit to the original, in units of the target per unit of a feature. For a logistic regression, log odds take
-        the place of units of the target.
+    original : the fit to the original, in units of the target per unit of a feature.
     estimates, standard_errors, interval : results for the synthetic data, combined over the copies if there are several.
     interval_overlap : at most 1, which is best; negative when the intervals are disjoint (`interval_overlap`).
     standardised_difference : |original - synthetic| / original standard error; 0 is best. Both are NaN when a copy does not
@@ -422,8 +410,7 @@ class RegressionComparison:
 
 
 def standardised_difference(original: np.ndarray, synthetic: np.ndarray, original_se: np.ndarray) -> np.ndarray:
-    """Return by how many standard errors of the original estimate the synthetic one differs: |beta_orig - beta_syn| /
-    SE(beta_orig), or NaN if the standard error is 0.
+    """Return |beta_orig - beta_syn| / SE(beta_orig), or NaN if the standard error is 0.
 
     Source: Jiang (2025), Short Course on Data Privacy, slide "Analysis-specific measures for the estimand of interest",
     second (the text has no page numbers).
@@ -438,15 +425,11 @@ _CONFIDENCE = 0.95
 def compare_regressions(
     public: PublicTable, copies: Sequence[Counts], *, target: str, features: Sequence[str], rule: Rule = "partial"
 ) -> RegressionComparison:
-    """Fit the linear regression of `target` on `features` and an intercept (least squares) to the original and to M
-    synthetic copies, and compare the coefficients.
+    """Fit the linear regression of `target` on `features` to the original and to M synthetic copies, and compare
+    coefficients.
 
     Every column has the representative values of its bins. With two or more copies, the synthetic interval follows the
     combining rules (`combine`). With one copy, it is the interval of this copy, analysed as if the copy were the original.
-
-    Parameters
-    ----------
-    rule : the kind of copies.
 
     Raises
     ------
@@ -485,12 +468,10 @@ def compare_regressions(
 
 
 def fit_line(public: PublicTable, table: Counts, target: str, features: Sequence[str]) -> Line:
-    """Return the ordinary least squares fit to the rows of a table of counts (every cell weighted by its count), with the
-    textbook standard errors.
+    """Fit ordinary least squares to the rows of a table of counts in which no column of the regression is missing.
 
     beta = (X'WX)^-1 X'Wy, s^2 = sum_c w_c (y_c - x_c beta)^2 / (n - k), SE^2 = s^2 diag (X'WX)^-1, with W the counts and n
-    their sum. The result is exactly the ordinary least squares of the n rows in which no column of the regression is missing.
-    Features are centred and scaled first, so that large numbers cause no rounding errors.
+    their sum. Features are centred and scaled first, so that large numbers cause no rounding errors.
 
     Returns
     -------
@@ -536,12 +517,12 @@ def utility_figures(
     features: Sequence[str] = (),
     rule: Rule = "partial",
 ) -> dict[str, float]:
-    """Return how useful M >= 1 synthetic copies of a public table are, as statistics by name. These are means over the
-    copies, and over the slopes of a regression.
+    """Return utility statistics of M >= 1 synthetic copies, by name, as means over the copies and the slopes of a
+    regression.
 
     pmse is best at 0 and worst at 1/4, its ratio about 1 for rows drawn from the original; overlaps are at most 1. If the
-    public table does not determine the regression, its statistics are missing. If a copy does not determine a statistic, the
-    statistic is NaN.
+    public table does not determine the regression, its statistics are missing. If a copy does not determine a statistic,
+    the statistic is NaN.
 
     Parameters
     ----------
@@ -550,7 +531,8 @@ def utility_figures(
 
     Privacy
     -------
-    There is no protection: the statistics are exact functions of the original. Therefore the original must be a `PublicTable`.
+    There is no protection: the statistics are exact functions of the original. Therefore the original must be a
+    `PublicTable`.
     """
     scores = [propensity_score(public, copy) for copy in copies]
     figures = {"pmse": _mean([score.pmse for score in scores]), "pmse_ratio": _mean([score.ratio for score in scores])}
@@ -571,7 +553,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def check_known(option: str, names: Sequence[str], names_known: Sequence[str]) -> None:
-    """Raise InputError for the first name that is not known. `option` is the option with these names, for the message."""
+    """Raise InputError, with the name of the option, for the first unknown name."""
     for name in names:
         if name not in names_known:
             guess = closest(name, names_known)
@@ -581,8 +563,7 @@ def check_known(option: str, names: Sequence[str], names_known: Sequence[str]) -
 
 @dataclass(frozen=True, kw_only=True)
 class CopyComparison:
-    """The analyses by which synthetic copies are compared with the original: the regression to fit, and the columns that an
-    intruder knows.
+    """The analyses by which synthetic copies are compared with the original.
 
     Attributes
     ----------
@@ -598,8 +579,9 @@ class CopyComparison:
 
     @classmethod
     def of(cls, spec: ReleaseSpec, copies: int, quasi_identifiers: Sequence[str] | None) -> CopyComparison:
-        """Return the analyses that follow from the acceptance criteria. By default, an intruder knows every column except the
-        target of the regression.
+        """Return the analyses that follow from the acceptance criteria.
+
+        By default, an intruder knows every column except the target of the regression.
 
         Raises
         ------
@@ -619,9 +601,7 @@ class CopyComparison:
 
 @dataclass(frozen=True, kw_only=True)
 class CopyFigures:
-    """Utility and risk statistics, by name, of the synthetic copies from one configuration. Empty if a copy could not be
-    made.
-    """
+    """Utility and risk statistics of one configuration's copies, by name; empty if a copy could not be made."""
 
     configuration: int
     utility: dict[str, float]
@@ -629,7 +609,6 @@ class CopyFigures:
 
 
 def copy_figures(trials: Trials, index: int, comparison: CopyComparison) -> CopyFigures:
-    """Make synthetic copies with one configuration, and return their utility and risk statistics."""
     entropies = (SeededEntropy(trials.seed, 2, index, number) for number in range(comparison.copies))
     try:
         copies = [trials.candidate(index, entropy).counts for entropy in entropies]
@@ -642,8 +621,7 @@ def copy_figures(trials: Trials, index: int, comparison: CopyComparison) -> Copy
 def compared(
     counts: Counts, configuration: Configuration, copies: Sequence[Counts], comparison: CopyComparison, rule: Rule = "partial"
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Compare synthetic copies with the original in the bins of a configuration. Return two dictionaries, of utility and of
-    risk statistics.
+    """Return the utility and the risk statistics of synthetic copies, compared with the original in a configuration's bins.
 
     Parameters
     ----------

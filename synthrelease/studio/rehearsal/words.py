@@ -24,9 +24,7 @@ from synthrelease.studio.rehearsal.rehearse import Rehearsal
 
 
 def proposal_words(rehearsal: Rehearsal) -> list[str]:
-    """Say what the proposed plan is, what it costs and how often it finds no table, in sentences. Without a proposal, the
-    list is empty.
-    """
+    """Say what the proposed plan is, what it costs and how often it finds no table. Empty without a proposal."""
     proposal, spec = rehearsal.proposal, rehearsal.spec
     if proposal is None:
         return []
@@ -59,9 +57,7 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def _expected(judgement: Judgement, wanted: float) -> list[str]:
-    """Say in sentences what results to expect of the proposed plan, and whether it finds no table more often than wanted.
-    `wanted` is the value of --nothing.
-    """
+    """Say what to expect of the proposed plan; `wanted` is the value of --nothing."""
     fits = f", with {so_many(judgement.fits, 'private fit')}" if judgement.fits else ""
     limit, interval = f"{100 * wanted:g}%", f"{percent(judgement.acceptance_low)} to {percent(judgement.acceptance_high)}"
     accepted = f"Of these attempts, {percent(judgement.acceptance)} were accepted (95% interval {interval})"
@@ -84,9 +80,7 @@ def _expected(judgement: Judgement, wanted: float) -> list[str]:
 
 
 def nothing_words(rehearsal: Rehearsal) -> list[str]:
-    """Return a text on how often the proposed plan finds no table, compared with the rehearsed plan. If no cheaper plan is
-    proposed, or the proposed plan is not confirmed, return an empty list.
-    """
+    """Say how often the proposed plan finds no table. Empty if it is not cheaper than the rehearsed plan, or not confirmed."""
     proposed, rehearsed = proposed_plan(rehearsal), rehearsed_plan(rehearsal)
     if proposed is None or proposed.nothing_high is None:
         return []
@@ -98,18 +92,15 @@ def nothing_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def _at_most(share: float) -> str:
-    """Return the upper end of an interval for a share in words, such as "at most 5%"."""
     text = percent(share)
     return text if text.startswith("under") else f"at most {text}"
 
 
 def epsilon_text(value: Fraction) -> str:
-    """Return an epsilon with three decimals, rounded up."""
     return decimal_text(Fraction(-(-value * 1000 // 1), 1000))
 
 
 def law_text(law: FiniteLaw) -> str:
-    """Return the distribution of the number of rounds in words."""
     if len(law.atoms) == 1:
         number = law.atoms[0][0]
         return "one round" if number == 1 else f"at most {number} rounds"
@@ -118,16 +109,12 @@ def law_text(law: FiniteLaw) -> str:
 
 
 def rounds_text(law: FiniteLaw) -> str:
-    """Return a distribution of the number of rounds as the value of `rounds` in [selection], such as `{ 1 = 0.25, 7 = 0.75
-    }`.
-    """
+    """Return the value of `rounds` in [selection], such as `{ 1 = 0.25, 7 = 0.75 }`."""
     return "{ " + ", ".join(f"{number} = {decimal_text(share)}" for number, share in law.atoms) + " }"
 
 
 def lines(chosen: Offer | None) -> str:
-    """Return the proposed budget and number of rounds as TOML lines for the configuration, or an empty string if there is
-    no offer.
-    """
+    """Return the proposed budget and rounds as TOML lines for the configuration, or "" without an offer."""
     if chosen is None or chosen.law is None:
         return ""
     return (
@@ -138,17 +125,13 @@ def lines(chosen: Offer | None) -> str:
 
 
 def rehearsed_plan(rehearsal: Rehearsal) -> PlanTable | None:
-    """Return the cost of the rehearsed plan and how often it finds no table. If there are no attempts to estimate this,
-    return None.
-    """
+    """Return the cost of the rehearsed plan and how often it finds no table; None without attempts."""
     outlook = rehearsal.outlook
     return None if outlook is None or not math.isfinite(outlook.nothing) else _plan(rehearsal.spec, outlook)
 
 
 def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
-    """Return the cost of the proposed plan and how often it finds no table. If the plan is not cheaper or not confirmed,
-    return None.
-    """
+    """Return the cost of the proposed plan and how often it finds no table; None if it is not cheaper or not confirmed."""
     spec, proposal = rehearsal.spec, rehearsal.proposal
     chosen, judgement = (proposal.chosen, proposal.judgement) if proposal and proposal.confirmed else (None, None)
     if chosen is None or chosen.law is None or chosen.total is None or judgement is None:
@@ -159,9 +142,7 @@ def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
 
 
 def _plan(spec: ReleaseSpec, expected: Outlook | Judgement, lines: str = "") -> PlanTable:
-    """Return what a specification costs, and what to expect of its search for a table, such as the probability of finding
-    none, to four digits. `lines` are the lines of TOML with which a steward adopts the plan.
-    """
+    """Return the cost of a specification and what to expect of its search; `lines` of TOML adopt the plan."""
     total = spec.plan.total
     return PlanTable(
         epsilon=total.epsilon,
@@ -177,27 +158,22 @@ def _plan(spec: ReleaseSpec, expected: Outlook | Judgement, lines: str = "") -> 
 
 
 def _short(share: float) -> float:
-    """Return a share rounded to four significant digits."""
     return float(f"{share:.4g}")
 
 
 def finite(value: float) -> float | None:
-    """Return the number, or None for NaN and infinity, which JSON does not have."""
+    """Return the number, or None for NaN and infinity."""
     return value if math.isfinite(value) else None
 
 
 def units(rehearsal: Rehearsal) -> dict[str, str]:
-    """Return the units of the criterion values and thresholds, by the name of the criterion. The unit of a plain number is
-    an empty string.
-    """
+    """Return the unit of each criterion by its name, or "" for a plain number."""
     facts = rehearsal.spec.setting.facts(rehearsal.spec.space[0].transformation)
     return {criterion.name: explain(criterion).figure_unit(facts) for criterion in rehearsal.spec.criteria}
 
 
 def generator_words(rehearsal: Rehearsal) -> list[str]:
-    """Return sentences on how often the best configuration of each family of generators was accepted. The best family comes
-    first. The list is empty if there is only one family.
-    """
+    """Say how often the best configuration of each generator family was accepted. Empty with only one family."""
     race, best = rehearsal.race, dict[str, ShareEstimate]()
     for c in sorted(range(len(race.estimates)), key=lambda c: -race.chances[c]):
         if race.estimates[c].trials:
@@ -212,7 +188,7 @@ def generator_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def below_zero(rehearsal: Rehearsal) -> str:
-    """Return an explanation of negative values, or an empty string if no criterion can have a negative value."""
+    """Explain negative values, or return "" if no criterion can have them."""
     names = [criterion.name for criterion in rehearsal.spec.criteria if criterion.best_figure < 0]
     if not names:
         return ""
@@ -223,15 +199,16 @@ def below_zero(rehearsal: Rehearsal) -> str:
 
 
 def short(value: float | None) -> str:
-    """Return a value with three digits, or an empty string if there is no value."""
+    """Return a value with three digits, or "" without a value."""
     if value is None or math.isnan(value):
         return ""
     return "no rows kept" if math.isinf(value) else figure(value, 3)
 
 
 def outlook_words(rehearsal: Rehearsal) -> list[str]:
-    """Return sentences on a release with the current settings: its cost, how often it finds no table, how many rounds it
-    needs, and how to reduce their number. Without a shortlist, return an empty list.
+    """Say what a release with the current settings costs, how often it finds no table, and how many rounds it needs.
+
+    The list is empty without a shortlist.
     """
     outlook, spec = rehearsal.outlook, rehearsal.spec
     if outlook is None or not rehearsal.shortlist:
@@ -274,7 +251,6 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def _rounds(value: float) -> str:
-    """Return a number of rounds as text, or "without end" for infinity."""
     if math.isinf(value):
         return "without end"
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
@@ -288,9 +264,7 @@ _OPEN = (
 
 
 def warnings(rehearsal: Rehearsal) -> list[str]:
-    """Return warnings, each as one or more sentences: what is wrong with the thresholds of criteria, and whether the
-    configuration does not yet say how many rows one person can have ([unit]).
-    """
+    """Return warnings about the thresholds of criteria and about a missing [unit], each as one or more sentences."""
     open_questions = [] if rehearsal.spec.unit.answered else [_OPEN]
     if rehearsal.look is None:
         return open_questions
@@ -303,9 +277,7 @@ def warnings(rehearsal: Rehearsal) -> list[str]:
 
 
 def binding(rehearsal: Rehearsal) -> str:
-    """Return sentences on the criterion that rejects most often, and on the places of its largest errors, or an empty string if
-    there is no closer look.
-    """
+    """Say which criterion rejects most often, and where its largest errors are; empty without a closer look."""
     if rehearsal.look is None or not rehearsal.criteria:
         return ""
 
@@ -335,8 +307,8 @@ def _kind(rehearsal: Rehearsal, name: str) -> str:
 
 
 def telling_pairs(rehearsal: Rehearsal, limit: int = 6) -> list[str]:
-    """Return a line for each of at most `limit` pairs of associated columns that no criterion tests, first the pairs whose
-    association the candidates lost. A last line says how many more pairs the report has.
+    """Return lines on at most `limit` associated pairs that no criterion tests, first the lost pairs, and the number of
+    others.
     """
     pairs = rehearsal.look.pairs if rehearsal.look else ()
     chosen = sorted(pairs, key=lambda pair: not pair.lost)[:limit]
@@ -345,7 +317,7 @@ def telling_pairs(rehearsal: Rehearsal, limit: int = 6) -> list[str]:
 
 
 def pair_words(pair: UnguardedPair) -> str:
-    """Return a line on a pair of columns: the strength of the association, and an example of a share that shows it."""
+    """Return the strength of a pair's association, with an example of a share that shows it."""
     first, second = map(words, pair.columns)
     in_candidates = "" if pair.candidates_v is None else f", {pair.candidates_v:.2f} in the candidates"
     released = "" if pair.released is None else f", {percent(pair.released)} in the candidates"
@@ -357,9 +329,7 @@ def pair_words(pair: UnguardedPair) -> str:
 
 
 def verdict_words(rehearsal: Rehearsal) -> list[str]:
-    """Return sentences that compare the candidates with independent columns, and the reasons why `release` refuses the
-    shortlist.
-    """
+    """Compare the candidates with independent columns, and say why `release` refuses the shortlist."""
     verdict = None if rehearsal.look is None else rehearsal.look.verdict
     if verdict is None or not verdict.hang_together:
         return []
@@ -381,9 +351,7 @@ def verdict_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def conclusion_words(rehearsal: Rehearsal) -> list[str]:
-    """Return a line for each intended question: the answers from the public file and from candidates, or why there is no
-    answer.
-    """
+    """Return the answers to each intended question from the public file and from candidates, or why there is none."""
     return [
         f"{conclusion.question}: {answer_text(conclusion.public, conclusion.unit)} in the public file, "
         f"{_spread(conclusion)} in the candidates"
@@ -394,7 +362,6 @@ def conclusion_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def answer_text(value: float | None, unit: str) -> str:
-    """Return an answer with its unit, such as "1,200 rows" or "35.2%"."""
     if value is None:
         return "no such rows"
     if unit == "rows":
@@ -415,7 +382,7 @@ COSTLY = 0.1
 
 
 def projection_advice(rehearsal: Rehearsal) -> str:
-    """Return advice if the projection replaces more than 10% of the rows (`COSTLY`). Otherwise return an empty string."""
+    """Return advice if the projection replaces more than 10% of the rows (`COSTLY`), otherwise ""."""
     look = rehearsal.look
     if look is None or look.replaced <= COSTLY:
         return ""
@@ -432,7 +399,7 @@ def projection_advice(rehearsal: Rehearsal) -> str:
 
 
 def attack_words(rehearsal: Rehearsal) -> list[str]:
-    """Return sentences on how often each attack was right, or an empty list if there were no attacks."""
+    """Say how often each attack was right. Empty if there were no attacks."""
     attacks = rehearsal.attacks
     if attacks is None:
         return []
@@ -464,7 +431,6 @@ class Sentences:
 
     @classmethod
     def of(cls, rehearsal: Rehearsal) -> Sentences:
-        """Return the sentences about a rehearsal."""
         return cls(
             outlook=outlook_words(rehearsal),
             generators=generator_words(rehearsal),
@@ -478,9 +444,7 @@ class Sentences:
 
 
 def sections(rehearsal: Rehearsal) -> dict[str, list[str]]:
-    """Return the text of a rehearsal for the terminal, by heading, in the order in which a steward decides. A text may be
-    empty.
-    """
+    """Return the texts for the terminal by heading, in the order in which a steward decides. A text may be empty."""
     say = Sentences.of(rehearsal)
     return {
         "Budget and rounds:": say.proposal,
