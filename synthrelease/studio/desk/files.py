@@ -1,5 +1,4 @@
-"""Read, edit and restore the configuration and the acceptance file of a desk, and run rehearsals of them in separate
-processes.
+"""Read, edit and restore the configuration and the acceptance file of a desk, and run rehearsals of them in processes.
 
 Both files are read again for every page. An edit changes single settings and keeps comments and layout.
 """
@@ -47,8 +46,7 @@ from synthrelease.studio.rehearsal.rehearse import STORE, RehearsalProgress, sta
 
 @contextmanager
 def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
-    """Lock a file and yield its file descriptor, which child processes inherit. Yield None if another process holds the
-    lock.
+    """Lock a file and yield its file descriptor, which child processes inherit, or None if another process holds the lock.
 
     The lock ends with the last process that has the descriptor.
 
@@ -96,7 +94,7 @@ MOST_KEPT = 20
 
 
 class Moved(SynthreleaseError):
-    """Raised if a file has changed since the page showed its content. `difference` contains the changed lines."""
+    """A file has changed since the page showed its content. `difference` has the changed lines."""
 
     def __init__(self, difference: str):
         self.difference = difference
@@ -104,9 +102,7 @@ class Moved(SynthreleaseError):
 
 
 class Refused(SynthreleaseError):
-    """Raised if nothing was saved, because the entries in some controls (fields and buttons) are invalid. `causes` contains
-    the error of each such control.
-    """
+    """Nothing was saved, because some controls (fields and buttons) are invalid. `causes` has the error of each."""
 
     def __init__(self, causes: Mapping[str, Exception]):
         self.causes = causes
@@ -120,10 +116,8 @@ class BothTexts:
     Attributes
     ----------
     configuration, acceptance : bytes of the two files.
-    others : for each other file on which pages depend, its path and the time of its last change. These are the extended
-        configuration and the codelists.
+    others : path and time of the last change of the extended configuration and of each codelist.
     file : the configuration with its inherited tables.
-    acceptance_path : path of the acceptance file.
     """
 
     configuration: bytes
@@ -134,21 +128,19 @@ class BothTexts:
 
     @property
     def acceptance_tables(self) -> dict[str, Any]:
-        """The parsed tables of the acceptance file."""
         return toml_tables(self.acceptance, self.acceptance_path)
 
     @property
     def seen(self) -> str:
-        """A digest of the files. If it differs from the digest at the time when a page was shown, the files have changed
-        since.
-        """
+        """Return a digest of the files, which differs if the files have changed since a page was shown."""
         named = repr((len(self.configuration), self.others)).encode()
         return hashlib.sha256(named + self.configuration + self.acceptance).hexdigest()
 
 
 class DeskFiles:
-    """The configuration and the acceptance file that the desk (the web page of the data steward) edits. A request makes all
-    of its changes or none, and the last change can be undone.
+    """The configuration and the acceptance file that the desk (the web page of the data steward) edits.
+
+    A request makes all of its changes or none, and the last change can be undone.
     """
 
     def __init__(self, path: Path):
@@ -176,17 +168,14 @@ class DeskFiles:
         return texts
 
     def spec(self, texts: BothTexts) -> ReleaseSpec:
-        """Return the specification that files with these contents define. It is loaded again only if the contents differ
-        from those of the last call.
-        """
+        """Return the specification of these contents, loaded again only if they differ from the last call."""
         loaded = self._loaded
         if loaded is None or loaded[0] != texts.seen:
             self._loaded = loaded = texts.seen, load_changed(self.path, texts.configuration, texts.acceptance)
         return loaded[1]
 
     def act(self, seen: str, action: Callable[[], object]) -> None:
-        """Run an action that changes the files itself, such as leaving out a column. If the action fails, the files get
-        their earlier contents back.
+        """Run an action that changes the files itself. If it fails, the files get their earlier contents back.
 
         Parameters
         ----------
@@ -209,8 +198,7 @@ class DeskFiles:
             self._before = (self.texts().seen, texts)
 
     def edit(self, seen: str, steps: Mapping[str, Step]) -> None:
-        """Write the changes of several controls, in the order of the controls. Either all changes are written, or no change is
-        written.
+        """Write the changes of several controls in their order: all or none.
 
         Parameters
         ----------
@@ -238,16 +226,16 @@ class DeskFiles:
             self._before, self._loaded = (seen, before), (seen, spec)
 
     def write(self, texts: BothTexts, changes: Changes) -> None:
-        """Write the changes of an action that `act` runs. `texts` are the contents of the files before the changes."""
+        """Write the changes of an action that `act` runs; `texts` are the contents before."""
         replace_files(_contents(texts, self._changed(texts, self.spec(texts), changes)[0]))
 
     def replace(self, texts: BothTexts, wanted: BothTexts) -> None:
-        """Replace the contents `texts` of the files by the contents `wanted`, after a check that these can be loaded."""
+        """Replace the contents `texts` by the contents `wanted`, after a check that these can be loaded."""
         loaded_changed(self.spec(texts), self.path, wanted.configuration, wanted.acceptance)
         replace_files(_contents(texts, wanted))
 
     def _changed(self, texts: BothTexts, spec: ReleaseSpec, changes: Changes) -> tuple[BothTexts, ReleaseSpec]:
-        """Apply changes without writing the files. Return the new contents of both files, and their specification."""
+        """Return the new contents and their specification, without writing the files."""
         acceptance = texts.acceptance
         if edits := changes.get("acceptance"):
             check_own_acceptance(texts.file)
@@ -276,15 +264,13 @@ class DeskFiles:
             replace_files(_contents(texts, old))
 
     def last_change(self, texts: BothTexts) -> str:
-        """Return the lines that the last edit changed, or an empty string if the files have changed since."""
+        """Return the lines that the last edit changed, or "" if the files have changed since."""
         if self._before is None or self._before[0] != texts.seen:
             return ""
         return difference(self._before[1], texts)
 
     def moved(self, seen: str) -> str:
-        """Return the lines that have changed since a page showed the files, or an empty string if the earlier contents are
-        unknown.
-        """
+        """Return the lines that have changed since a page showed the files, or "" if the earlier contents are unknown."""
         return difference(self._kept[seen], self.texts()) if seen in self._kept else ""
 
     def _as_seen(self, seen: str) -> BothTexts:
@@ -295,7 +281,7 @@ class DeskFiles:
 
 
 def check_own_acceptance(file: ConfigurationFile) -> None:
-    """Raise OutputError if the acceptance file is inherited from another configuration, because that release uses it, too."""
+    """Raise OutputError if the acceptance file is inherited, because another release uses it, too."""
     if "acceptance" in file.inherited:
         raise OutputError(
             f"This configuration uses the acceptance file of {file.base}, and other releases may use it, too. "
@@ -304,11 +290,11 @@ def check_own_acceptance(file: ConfigurationFile) -> None:
 
 
 def _prepared(file: ConfigurationFile, content: bytes, edits: Sequence[Edit]) -> tuple[bytes, list[Edit]]:
-    """Prepare edits of a configuration that inherits tables from another file. Return the content of the configuration and
-    the edits to make in it; the other file stays unchanged.
+    """Return the content of a configuration that inherits tables, and the edits to make in it; the other file stays
+    unchanged.
 
-    A new value of an inherited setting is written into [override]. If an edit cannot be expressed there, such as the removal of
-    a setting, the inherited table is first copied into the configuration.
+    A new value of an inherited setting is written into [override]. If an edit cannot be expressed there, such as the
+    removal of a setting, the inherited table is first copied into the configuration.
     """
     handed_down = {str(edit.path[0]) for edit in edits if len(edit.path) > 1} & (file.inherited - {"card"})
     copied = [name for name in file.tables if name in handed_down and not _can_be_overridden(file, name, edits)]
@@ -322,9 +308,7 @@ def _prepared(file: ConfigurationFile, content: bytes, edits: Sequence[Edit]) ->
 
 
 def _can_be_overridden(file: ConfigurationFile, name: str, edits: Sequence[Edit]) -> bool:
-    """Return whether all edits of an inherited table can be written into [override]. This is so if they only give new
-    values to single settings.
-    """
+    """Return whether all edits of an inherited table only give new values to single settings."""
 
     def is_there(path: Path_) -> bool:
         tables: object = file.tables
@@ -338,9 +322,7 @@ def _can_be_overridden(file: ConfigurationFile, name: str, edits: Sequence[Edit]
 
 
 def _named(file: ConfigurationFile) -> list[Path]:
-    """Return the paths of the other files on which the pages depend: the configuration that this one extends, and the
-    codelists.
-    """
+    """Return the paths of the extended configuration and of the codelists."""
     columns = file.tables.get("columns", {})
     lists = [table.get("codes") for table in columns.values() if isinstance(table, dict)] if isinstance(columns, dict) else []
     beside_ = file.file_of("columns")
@@ -348,10 +330,9 @@ def _named(file: ConfigurationFile) -> list[Path]:
 
 
 def _contents(present: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, bytes]]:
-    """Return the files that differ between two states of the configuration and the acceptance file, each with its present
-    and its wanted content. The acceptance file comes first.
+    """Return the files that differ between two states, each with its present and its wanted content.
 
-    If the two states have different acceptance files, no acceptance file is included.
+    The acceptance file comes first. It is left out if the two states have different acceptance files.
     """
     contents = {present.file.path: (present.configuration, wanted.configuration)}
     if present.acceptance_path == wanted.acceptance_path:
@@ -386,7 +367,7 @@ ANOTHER = (
 
 
 def difference(before: BothTexts, after: BothTexts) -> str:
-    """Return the lines in which two contents of the files differ, below the name of each file: "-" before, "+" now."""
+    """Return the lines in which the files differ, below the name of each file: "-" before, "+" now."""
     pairs = [
         (before.configuration, after.configuration, after.file.path.name),
         (before.acceptance, after.acceptance, after.acceptance_path.name),
@@ -443,9 +424,7 @@ class Rehearsed:
 
     @property
     def shortlist(self) -> Path | None:
-        """Return the path of shortlist.toml, in which a rehearsal (a trial release on public data) lists the configurations
-        that it accepted. Return None if the rehearsal has no such file.
-        """
+        """Return the path of shortlist.toml, or None if the rehearsal has no such file."""
         path = self.folder / "shortlist.toml"
         return path if path.is_file() else None
 
@@ -456,8 +435,7 @@ class Rehearsals:
     Parameters
     ----------
     config : path of the configuration.
-    data : path of the public file, or None if the steward gave no public file.
-    members : path of the public file of the second of two linked tables, or None if the steward gave no such file.
+    data, members : paths of the public file, and of the public file of the second of two linked tables, or None.
     """
 
     def __init__(self, config: Path, data: str | None, members: str | None = None):
@@ -469,11 +447,10 @@ class Rehearsals:
         self._aside: dict[tuple[Path, int], str] = {}
 
     def folder(self, spec: ReleaseSpec) -> Path:
-        """Return the path of the folder for a rehearsal of this specification."""
         return self.config.with_name(f"{self.config.stem}-rehearsal-{spec.digest[:12]}")
 
     def running(self) -> Running | None:
-        """Return the running rehearsal, whichever desk started it, or None if no rehearsal runs."""
+        """Return the running rehearsal, whichever desk started it, or None."""
         with self._lock:
             if self._child is not None and self._child.poll() is not None:
                 self._child = None
@@ -509,7 +486,7 @@ class Rehearsals:
             self.log.with_suffix(".pid").write_text(f"{self._child.pid} {folder.name}\n", encoding="ascii")
 
     def stop(self, *, at_once: bool) -> None:
-        """Stop the running rehearsal and its worker processes. Results so far are kept.
+        """Stop the running rehearsal and its worker processes. Results are kept.
 
         Parameters
         ----------
@@ -528,7 +505,7 @@ class Rehearsals:
             os.killpg(running.process, signal.SIGKILL if at_once else signal.SIGTERM)
 
     def last_lines(self) -> str:
-        """Return the last six lines that a rehearsal printed. These lines are about public data alone."""
+        """Return the last lines that a rehearsal printed, which are about public data alone."""
         try:
             with self.log.open("rb") as file:
                 file.seek(max(0, self.log.stat().st_size - 4_000))
@@ -537,9 +514,7 @@ class Rehearsals:
             return ""
 
     def found(self, spec: ReleaseSpec) -> Rehearsed | None:
-        """Return the results of the rehearsal of this specification. Without such results, return the results of the newest
-        rehearsal. Return None if no rehearsal has results.
-        """
+        """Return the results of the rehearsal of this specification, or else of the newest rehearsal, or None."""
         own_results = self.folder(spec) / "rehearsal.json"
         results = self.config.parent.glob(f"{self.config.stem}-rehearsal-*/rehearsal.json")
         newest_first = sorted([(_changed(path), path) for path in results if path.is_file()], reverse=True)
@@ -552,8 +527,8 @@ class Rehearsals:
         return None
 
     def put_aside(self, spec: ReleaseSpec) -> bool:
-        """Ignore the results of a rehearsal that `found` returns now, because no page can show them. They are ignored until
-        their file changes. Return whether there were any results.
+        """Ignore the results that `found` returns, which no page can show, until their file changes. Return whether there
+        were any.
         """
         rehearsed = self.found(spec)
         if rehearsed is None:
@@ -567,9 +542,7 @@ class Rehearsals:
 
     @property
     def aside(self) -> list[str]:
-        """The messages about results of rehearsals that are ignored because no page can show them. There is no message if
-        the file of the results has changed since.
-        """
+        """Return the messages about results that are ignored because no page can show them."""
         return [message for (path, time), message in self._aside.items() if _changed(path) == time]
 
     def _document(self, path: Path) -> dict[str, Any] | None:
@@ -596,7 +569,7 @@ class Rehearsals:
 
 
 def _changed(path: Path) -> int:
-    """Return the time of a file's last change in nanoseconds, or 0 if the file does not exist."""
+    """Return the time of a file's last change in nanoseconds, or 0 without a file."""
     try:
         return path.stat().st_mtime_ns
     except OSError:
@@ -634,7 +607,7 @@ Form = Mapping[str, str]
 
 
 class NoSuchControl(ValueError):
-    """The request names a button or field that no page has."""
+    """A request names a button or field that no page has."""
 
     def __init__(self) -> None:
         super().__init__("The page has no button or field of this name.")
@@ -642,14 +615,7 @@ class NoSuchControl(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Shown:
-    """The state of the files before an edit.
-
-    Attributes
-    ----------
-    texts : contents of the two files.
-    spec : the specification of these contents.
-    public : the public file, or None if the steward gave no public file.
-    """
+    """The state of the files before an edit, and the public file, or None."""
 
     texts: BothTexts
     spec: ReleaseSpec
@@ -657,7 +623,7 @@ class Shown:
 
 
 def changes_of(start: Shown, name: str, control: str, form: Form) -> Changes:
-    """Return the changes that a control of a screen, such as a button, makes to the configuration and the acceptance file.
+    """Return the changes that a control of a screen, such as a button, makes to both files.
 
     Parameters
     ----------
@@ -727,9 +693,7 @@ def _table_at(start: Shown, table: Path_) -> dict[str, Any]:
 
 
 def _of_limits(start: Shown, column: Column, alternative: str, table: Path_, form: Form) -> Changes:
-    """Return the changes to both files for new limits between bins. The limits are the numbers typed into one field, with
-    any separators.
-    """
+    """Return the changes to both files for new limits between bins, typed into one field with any separators."""
     typed = [typed_number for typed_number in re.split(r"[,;\s]+", form.get("limits", "").strip()) if typed_number]
     limits = [float(number(typed_number)) for typed_number in typed]
     if tuple(limits) == limits_of(column)[alternative]:
@@ -752,9 +716,7 @@ def _of_limits(start: Shown, column: Column, alternative: str, table: Path_, for
 
 
 def _of_moved(table: Path_, moved: MovedLimits, numbers: Mapping[str, Any]) -> list[Edit]:
-    """Return the edits of the configuration after limits between bins were moved. The edits write the new bins of a column,
-    and the values that represent these bins.
-    """
+    """Return the edits that write the new bins of a column and their representative values."""
     edits = [Edit(path=(*table, "alternatives", name), toml=toml(texts)) for name, texts in moved.alternatives.items()]
     if moved.numbers != numbers:
         edits.append(Edit(path=(*table, "numbers"), toml=toml(moved.numbers) if moved.numbers else None))
@@ -804,9 +766,7 @@ def _of_questions(start: Shown, action: str, which: str, form: Form) -> Changes:
 
 
 def _place_of(spec: ReleaseSpec, name: str) -> int:
-    """Return the position of the criterion with this name among all criteria. The desk refers to criteria by name, because
-    a position changes if other criteria are removed.
-    """
+    """Return the position of a criterion. The desk names criteria, because positions change if others are removed."""
     names = [criterion.name for criterion in spec.criteria]
     if name not in names:
         raise NoSuchControl
@@ -814,7 +774,7 @@ def _place_of(spec: ReleaseSpec, name: str) -> int:
 
 
 def without_source(spec: ReleaseSpec, file: ConfigurationFile) -> list[str]:
-    """Return the names of the columns of numbers for which the configuration does not say who set the limits (`bounds_by`).
+    """Return the columns of numbers for which the configuration does not say who set the limits (`bounds_by`).
 
     Columns of members that share their settings are listed once.
     """
@@ -824,8 +784,9 @@ def without_source(spec: ReleaseSpec, file: ConfigurationFile) -> list[str]:
 
 
 def is_written(file: ConfigurationFile, table: Path_) -> bool:
-    """Return whether the configuration has a table of settings for a column, such as [columns.age]. The column of the
-    number of members and the columns of larger areas have no such table.
+    """Return whether the configuration has a table of settings for a column, such as [columns.age].
+
+    The column of the number of members and the columns of larger areas have no such table.
     """
     above = file.tables.get("members", {}) if table[0] == "members" else file.tables
     return table[-1] in above.get("columns", {})
@@ -844,9 +805,7 @@ def _of_card(control: str, form: Form) -> list[Edit]:
 
 
 def _of_program(start: Shown, form: Form) -> list[Edit]:
-    """Return the edit that stores the typed address and checksum of the program for readers. If both fields are empty, the
-    setting is removed.
-    """
+    """Return the edit that stores the address and checksum of the program for readers, or removes them if both are empty."""
     typed = {name: text for name in ("address", "sha256") if (text := form.get(name, "").strip())}
     if not typed and start.spec.card.program is None:
         raise ValueError("Enter the address of the program and its SHA-256.")
@@ -854,14 +813,14 @@ def _of_program(start: Shown, form: Form) -> list[Edit]:
 
 
 def number(text: str) -> str:
-    """Return a typed number without surrounding blanks. Raises ValueError if the text is not a number."""
+    """Return a typed number without surrounding blanks. Raises ValueError for other text."""
     if not NUMBER.fullmatch(text.strip()):
         raise ValueError(f"Enter a number such as 12 or 0.5, not {text[:40]!r}.")
     return text.strip()
 
 
 def first_rows(order: str) -> str:
-    """Return the setting `first_by` as TOML: "random", or a list of the columns that order the rows of a person."""
+    """Return the setting `first_by` as TOML: "random", or a list of columns."""
     return toml(order if order == RANDOM else [*names_in(order)])
 
 

@@ -85,16 +85,14 @@ NO_PUBLIC = "The kind of a column is read from the public file. Start the desk w
 
 
 def left_out(path: Path, texts: BothTexts, name: str, *, dry_run: bool) -> LeftOutOf:
-    """Leave a column out of the release: remove it from both files, and return the changes. With `dry_run`, only return the
-    changes.
-    """
+    """Remove a column from both files, and return the changes. With `dry_run`, only return them."""
     if name not in texts.file.tables["columns"]:
         raise NoSuchControl
     return leave_out(path, [name], dry_run=dry_run, take_over=True)
 
 
 def other_kind(start: Shown, name: str, kind: str) -> Changes:
-    """Return the changes that release a column as another kind, such as codes instead of numbers."""
+    """Return the changes that release a column as another kind, such as codes."""
     column, public = start.spec.schema.by_name.get(name), start.public
     if column is None or table_of(start.spec, name)[0] != "columns":
         raise NoSuchControl
@@ -112,7 +110,6 @@ def other_kind(start: Shown, name: str, kind: str) -> Changes:
 
 
 def bring_column_back(start: Shown, source: str, kind: str) -> Changes:
-    """Return the changes that add a column of the public file to the release."""
     chosen, file = _kind(kind), start.texts.file
     if start.public is None:
         raise InputError(NO_PUBLIC)
@@ -128,7 +125,7 @@ def _kind(kind: str) -> Kind:
 
 
 def take_as_key(files: DeskFiles, start: Shown, source: str) -> None:
-    """Use a column of the file as the key that identifies persons. If the column is released, it is left out first."""
+    """Use a column as the key that identifies persons. A released column is left out first."""
     if start.public is None or source not in start.public.columns:
         raise NoSuchControl
     released = [column.name for column in start.spec.schema.columns if source in column.sources]
@@ -146,18 +143,19 @@ WORDS = ("title", "description", "acceptance")
 
 
 def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequence[str]) -> None:
-    """Draft both files again with some columns declared as important, as `init --important` does. The released columns, the
-    limit of epsilon, and the steward's texts and rules stay the same.
+    """Draft both files again with some columns declared as important, as `init --important` does.
+
+    The released columns, the limit of epsilon, and the steward's texts and rules stay the same.
 
     Parameters
     ----------
-    data : path of the public file, or None if there is no public file.
+    data : path of the public file, or None.
     important : names of the columns that most questions are about.
 
     Raises
     ------
-    InputError : when there is no public file, when the configuration has a table that the draft would lose, or when no draft
-        can be made.
+    InputError : when there is no public file, when the configuration has a table that the draft would lose, or when no
+        draft can be made.
     """
     spec, tables = start.spec, start.texts.file.tables
     lost = [name for name in ("extends", "members", "geography", "marks", "series", "split", "population") if name in tables]
@@ -198,7 +196,7 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
 
 
 def _own_words(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterator[Edit]:
-    """Yield the edits that copy the steward's texts into a draft: title, unit, card, questions and descriptions of columns."""
+    """Yield the edits that copy the steward's texts, such as title and questions, into a draft."""
     words: dict[Path_, object] = {(name,): tables[name] for name in WORDS if name in tables}
     words |= {(name, key): text for name in ("unit", "card") for key, text in tables.get(name, {}).items()}
     words |= {("intended_queries", place): question for place, question in enumerate(tables.get("intended_queries", ()))}
@@ -209,9 +207,7 @@ def _own_words(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterato
 
 
 def _own_rules(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterator[Edit]:
-    """Yield the edits that copy the steward's own rules into a draft. Unlike rules that drafts suggest, they have a reason,
-    or apply to the private file.
-    """
+    """Yield the edits that copy the steward's own rules, which have a reason or apply to the private file, into a draft."""
     rules = [*drafted.get("rules", ())]
     for rule in tables.get("rules", ()):
         if rule.get("why") or "raw" in _applies_to(rule):
@@ -226,7 +222,7 @@ def _applies_to(rule: Mapping[str, Any]) -> set[str]:
 
 
 def copy_acceptance(files: DeskFiles, texts: BothTexts) -> None:
-    """Copy the inherited acceptance file for this configuration alone, and name the copy in the configuration."""
+    """Copy the inherited acceptance file for this configuration alone."""
     if "acceptance" not in texts.file.inherited:
         raise NoSuchControl
     path, edit = own_acceptance(texts.file, texts.acceptance_path)
@@ -252,16 +248,15 @@ site.
 
 
 def leading_on(address: str) -> str:
-    """Return the HTML of a page that redirects the browser to an address."""
+    """Return an HTML page that redirects the browser to an address."""
     return LEADS_ON.format(address=escape(address))
 
 
 @contextmanager
 def entrance(address: str) -> Iterator[Path]:
-    """Create a file that redirects to the address of the desk, yield the path of this file, and delete the file at the end.
+    """Create a file that redirects to the address of the desk, yield its path, and delete it at the end.
 
-    The file has the permissions 0600, in a new folder with 0700. On Windows, the file has the permissions of the user's
-    temporary folder.
+    The file has the permissions 0600, in a new folder with 0700. On Windows, it has those of the user's temporary folder.
 
     Raises
     ------
@@ -275,7 +270,7 @@ def entrance(address: str) -> Iterator[Path]:
 
 
 def open_browser(page: Path, failed: Callable[[], None]) -> None:
-    """Open a file in the browser from a second thread, because some browsers return only when the browser is closed.
+    """Open a file in the browser from a second thread, because some browsers return only when they are closed.
 
     Parameters
     ----------
@@ -308,12 +303,12 @@ CARD = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; f
 
 
 def new_secret() -> str:
-    """Return a secret of 256 random bits from the operating system, as hexadecimal digits."""
+    """Return 256 random bits from the operating system as hexadecimal digits."""
     return f"{SYSTEM.pick(2**128):032x}{SYSTEM.pick(2**128):032x}"
 
 
 class Guard:
-    """An ASGI application that passes on the requests of the steward's browser. It refuses all other requests without reading
+    """An ASGI application that passes on only the requests of the steward's browser. Others are refused without reading
     them.
 
     The token in the printed address is valid once. A cookie that no script and no other site can use replaces the token.
@@ -352,7 +347,7 @@ class Guard:
         await self._app(scope, again, _protected(send))
 
     def _refused(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
-        """Return the response to a refused request, or None for an accepted request."""
+        """Return the response to a refused request, or None."""
         method, query = scope["method"], scope.get("query_string", b"")
         if not _same(headers.get("host", ""), self._host):
             return PlainTextResponse("The desk answers only at the address that it printed.", 400)
@@ -401,7 +396,7 @@ def _single(scope: Scope) -> dict[str, str] | None:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """Return the whole body of a request; None if the body is too large or incomplete."""
+    """Return the body of a request, or None if it is too large or incomplete."""
     content = b""
     while True:
         message = await receive()
@@ -415,7 +410,7 @@ async def _body(receive: Receive) -> bytes | None:
 
 
 def _protected(send: Send) -> Send:
-    """Return an ASGI `send` function that adds security headers to every response."""
+    """Return a `send` function that adds security headers to every response."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -453,14 +448,13 @@ class Opened:
     Attributes
     ----------
     files : configuration and acceptance file.
-    public, members : the public file, and the public file of the second of two linked tables, or None for a file that was not
-        given.
+    public, members : the public file, and the public file of the second of two linked tables, or None.
     guesses : the kinds that a draft would choose for the columns of the public files.
     rehearsals : rehearsals of the configuration.
-    folder : a published folder, or None if the steward gave no such folder.
-    ledger : path of the ledger of the private dataset, or None if the steward gave no ledger.
+    folder : a published folder, or None.
+    ledger : path of the ledger of the private dataset, or None.
     announced : a message for every page, such as that another desk is open on the files.
-    start : screen 0, for a start without a public file. The other screens can be opened as soon as the configuration exists.
+    start : screen 0, for a start without a public file.
     """
 
     files: DeskFiles
@@ -486,9 +480,7 @@ class Entries:
         self.typed, self.saved = typed, dict[str, str]()
 
     def __call__(self, name: str, saved: object) -> str:
-        """Return the content of a field. This is the steward's entry if it is not saved yet, and otherwise the value in the
-        files, `saved`. Remember the value in the files.
-        """
+        """Return the unsaved entry of a field, or else the value in the files, `saved`, which is remembered."""
         self.saved[name] = text = one_kind_of_line_ends(str(saved))
         if self.typed.get(name) == text:
             del self.typed[name]
@@ -496,7 +488,6 @@ class Entries:
 
 
 def one_kind_of_line_ends(text: str) -> str:
-    """Return a text with "\\n" as line end, because browsers send other line ends."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -525,13 +516,11 @@ class Desk:
         diff: str = "",
         refusals: Mapping[str, Refusal] | None = None,
     ) -> Response:
-        """Return the page of a screen, such as "columns" or "budget".
+        """Return the page of a screen, such as "columns".
 
         Parameters
         ----------
-        name : name of the screen.
         query : query of the address.
-        status : HTTP status.
         message : the reason why nothing was saved.
         diff : changes that another program made to the files.
         refusals : for each control whose entry was not saved, the reasons.
@@ -574,14 +563,14 @@ class Desk:
         return HTMLResponse(content, status)
 
     def start(self, query: Mapping[str, str], status: int = 200, message: str = "") -> Response:
-        """Return the page of screen 0, with which the desk starts if there is no public file."""
+        """Return the page of screen 0, for a start without a public file."""
         if self.opened.start is None:
             return RedirectResponse("/people", 303)
         shown = self.opened.start.screen(query) | {"screens": SCREENS, "message": message}
         return HTMLResponse(self._pages.get_template("start.html").render(shown), status)
 
     def draft(self, _: Mapping[str, str]) -> Response:
-        """Draft the release from the folder of a scout (noisy tables of single columns), and redirect to the first screen."""
+        """Draft the release from the folder of a scout (noisy tables of single columns)."""
         try:
             if self.opened.start is not None:
                 self.opened.start.draft()
@@ -590,7 +579,7 @@ class Desk:
         return RedirectResponse("/people", 303)
 
     def change(self, name: str, form: dict[str, str]) -> Response:
-        """Remember the typed values, then save them or perform the button's action, and return the next page.
+        """Remember the typed values, save them or perform the button's action, and return the next page.
 
         If an entry is refused, the page shows the reason beside the field.
         """
@@ -612,7 +601,7 @@ class Desk:
         return RedirectResponse(f"/{name}#{value}" if is_section else f"/{name}", 303)
 
     def _keep(self, name: str, seen: str, form: Mapping[str, str]) -> None:
-        """Remember what the user typed into the fields of a screen, if it differs from the values that the page showed."""
+        """Remember typed values that differ from those that the page showed."""
         if not form:
             return
         if (saved := self._saved.get((seen, name))) is None:
@@ -626,7 +615,7 @@ class Desk:
                 self._typed[name][field_name] = plain
 
     def _done(self, name: str, control: str, value: str, seen: str) -> Response | None:
-        """Perform the action of a button. Return a page if the action must be confirmed first, otherwise None."""
+        """Perform the action of a button. Return a page if it must be confirmed first, otherwise None."""
         typed, saved = self._typed[name], self._saved.get((seen, name), {})
         done, answer = {control}, None
         if control == "forget":
@@ -646,9 +635,7 @@ class Desk:
         return answer
 
     def _values(self, name: str, control: str, saved: Mapping[str, str]) -> dict[str, str]:
-        """Return the contents of the fields of a control. For example, the control "bounds:age" has the fields "low" and
-        "high". An entry that is not saved takes precedence over the saved value.
-        """
+        """Return the contents of a control's fields, such as "low" and "high" of "bounds:age"; unsaved entries come first."""
         fields_of = [field_name for field_name in saved if _control_of(field_name) == control]
         return {field_name.rpartition("/")[2]: self._typed[name].get(field_name, saved[field_name]) for field_name in fields_of}
 
@@ -664,9 +651,7 @@ class Desk:
         return self.page(name, {}, 422, refusals=refusals)
 
     def _action(self, name: str, control: str, seen: str, values: dict[str, str]) -> Callable[[], Response | None] | None:
-        """Return a function that performs the action of a button, if the button does more than edit settings. Otherwise
-        return None.
-        """
+        """Return the action of a button that does more than edit settings, or None."""
         action, _, which = control.partition(":")
         if name == "rehearsal":
             return partial(self._rehearse, control, seen, values)
@@ -728,9 +713,7 @@ class Desk:
         return None
 
     def _not_done(self, missing: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        """Return the screens that the sign-off lists as open points: screens that were not opened, are unfinished, or have
-        unsaved entries.
-        """
+        """Return the screens that were not opened, are unfinished, or have unsaved entries."""
         return {
             "not_looked_at": [screen for screen in missing if screen not in self._looked_at],
             "unfinished": {screen: sentences for screen, sentences in missing.items() if sentences and screen != "signoff"},
@@ -747,7 +730,7 @@ class Desk:
         return "done" if screen in missing and not missing[screen] else "seen"
 
     def _around(self, texts: BothTexts, spec: ReleaseSpec, missing: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        """Return the values that every screen passes to its template, such as the title and messages."""
+        """Return the values that every screen passes to its template."""
         answered = spec.unit.answered
         return {
             "screens": SCREENS,
@@ -765,7 +748,7 @@ class Desk:
         }
 
     def seen(self) -> Response:
-        """Return the digest of the files as they are now, so that an open page can tell whether they have changed."""
+        """Return the digest of the present files, by which an open page tells whether they have changed."""
         try:
             return PlainTextResponse(self.files.texts().seen)
         except (SynthreleaseError, OSError):
@@ -776,7 +759,7 @@ class Desk:
         return _framed(self.opened.folder, "README.html", "The folder contains no card, or no folder was opened.")
 
     def report(self) -> Response:
-        """Return the report of the last rehearsal, under the same strict content security policy as a card."""
+        """Return the report of the last rehearsal, under the content security policy of a card."""
         try:
             rehearsed = self.rehearsals.found(self.files.spec(self.files.texts()))
         except (SynthreleaseError, OSError):
@@ -794,7 +777,7 @@ def _framed(folder: Path | None, name: str, missing: str) -> Response:
 
 
 def _statement(ledger: Path | None) -> Account:
-    """Read a ledger. Return its contents, or the reason why it cannot be read."""
+    """Read a ledger, or say why it cannot be read."""
     if ledger is None:
         return Account()
     try:
@@ -804,7 +787,7 @@ def _statement(ledger: Path | None) -> Account:
 
 
 def _control_of(field_name: str) -> str:
-    """Return the control to which a field belongs, such as "bounds:age" for "bounds:age/low"."""
+    """Return the control of a field: "bounds:age" for "bounds:age/low"."""
     return field_name.rpartition("/")[0]
 
 
@@ -812,7 +795,7 @@ UNREADABLE = PlainTextResponse("The desk cannot read this form, or a field occur
 
 
 def fields(content: bytes) -> dict[str, str] | None:
-    """Return the values of a form or a query by name. The result is None if the form cannot be read or has a name twice."""
+    """Return the values of a form or query by name, or None if it cannot be read or has a name twice."""
     try:
         pairs = parse_qsl(content.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
     except ValueError:
@@ -822,10 +805,8 @@ def fields(content: bytes) -> dict[str, str] | None:
 
 
 def application(desk: Desk, origin: str) -> Guard:
-    """Return the web application of a desk, behind its guard."""
-
     def endpoint(answer: Callable[[dict[str, str]], Response]) -> Callable[[Request], Any]:
-        """Return an endpoint of the web application that calls `answer` in a thread, with the fields of the form or query."""
+        """Return an endpoint that calls `answer` in a thread with the fields of the form or query."""
 
         async def respond(request: Request) -> Response:
             content = await request.body() if request.method == "POST" else request.scope["query_string"]

@@ -59,12 +59,12 @@ ON_SCREEN = {
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
-    """One reason why an entry was not saved, and where it can be corrected.
+    """A reason why an entry was not saved, and where it can be corrected.
 
     Attributes
     ----------
     text : one or more sentences that say what is wrong.
-    where : the name of the screen on which the mistake can be corrected, or the setting and the file of the setting.
+    where : the screen on which the mistake can be corrected, or the setting and its file.
     address : address of the screen, or an empty string if the setting can be changed only in an editor.
     """
 
@@ -75,13 +75,7 @@ class Cause:
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """The reasons why the entry in a control was not saved.
-
-    Attributes
-    ----------
-    lead : a sentence that says whether the entry itself is wrong or whether it conflicts with another setting.
-    causes : the causes.
-    """
+    """The reasons why the entry in a control was not saved; `lead` says whether the entry itself is wrong."""
 
     lead: str
     causes: tuple[Cause, ...]
@@ -92,8 +86,6 @@ def refusal(error: Exception, screen: str, control: str, spec: ReleaseSpec) -> R
 
     Parameters
     ----------
-    error : the error.
-    screen, control : names of the screen and of the control.
     spec : the specification before the change.
     """
     lead = "The entry cannot be saved."
@@ -105,7 +97,7 @@ def refusal(error: Exception, screen: str, control: str, spec: ReleaseSpec) -> R
 
 
 def causes_of(error: Exception, spec: ReleaseSpec) -> tuple[Cause, ...]:
-    """Return the causes of an error, each with the screen where it can be corrected."""
+    """Return the causes of an error, each with the screen for its correction."""
     if isinstance(error, OSError):
         return (Cause(text=f"The file could not be read or written ({error.strerror})."),)
     if isinstance(error, BudgetError):
@@ -125,9 +117,7 @@ def _cause(problem: Problem, spec: ReleaseSpec) -> Cause:
 
 
 def _place(problem: Problem, spec: ReleaseSpec) -> list[str]:
-    """Find the screen on which a problem in the settings can be corrected. Return the name of the screen, followed by the
-    column or criterion with the problem, if there is one. Return [""] if no screen can correct the problem.
-    """
+    """Return the screen on which a problem can be corrected, or "", and the column or criterion with the problem, if any."""
     first, second, *_ = [*re.findall(r"[^.\[\]]+", problem.path), "", ""]
     names = [criterion.name for criterion in spec.criteria]
     if first == "criteria":
@@ -140,9 +130,7 @@ def _place(problem: Problem, spec: ReleaseSpec) -> list[str]:
 def unfinished(
     spec: ReleaseSpec, file: ConfigurationFile, account: Account, rehearsed: Rehearsed | None
 ) -> dict[str, list[str]]:
-    """Return, for each screen except the published folder, sentences on what the steward still has to do there. The list of a
-    finished screen is empty.
-    """
+    """Return, for each screen except the published folder, sentences on what the steward still has to do there."""
     unnamed = without_source(spec, file)
     open_thresholds = [criterion.name for criterion in spec.criteria if criterion.agreed is None]
     limit, left = spec.budget.limit, _accounted(account, spec.plan.total) or {}
@@ -178,8 +166,7 @@ FREQUENT = 3
 
 
 def columns_screen(spec: ReleaseSpec, file: ConfigurationFile, strips: Strips, guesses: Guesses, text: str) -> dict[str, Any]:
-    """Return the contents of the screen of columns, which has a line for each column whose name or description contains
-    `text`.
+    """Return the contents of the screen of columns, with a line for each column whose name or description contains `text`.
 
     Columns of members that share their settings have one line in common.
     """
@@ -238,9 +225,7 @@ def _line(
 
 
 def _gaps(column: Column, public: PublicBins | None) -> list[str]:
-    """Return sentences on the public rows without a value in a column, and on the public rows whose value is beyond the
-    bounds or in no category.
-    """
+    """Return sentences on public rows without a value, and with a value beyond the bounds or in no category."""
     if public is None:
         return []
     rows = public.total + public.gaps + public.others
@@ -253,9 +238,7 @@ def _gaps(column: Column, public: PublicBins | None) -> list[str]:
 
 
 def _off(grouping: GroupingError) -> str:
-    """Return a sentence, without a full stop, on how much a column changes if each value is replaced by the value that
-    represents its bin.
-    """
+    """Say how much a column changes if representative values of bins replace its values."""
     off, moved = (float(f"{value:.2g}") for value in (grouping.off, grouping.mean_moved))
     return (
         f"If each value is replaced by the representative value of its bin, it changes by {off:.10g} on average (standard "
@@ -264,7 +247,7 @@ def _off(grouping: GroupingError) -> str:
 
 
 def _not_released(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses) -> list[tuple[str, str]]:
-    """Return the columns of the public file that are not released, with the reason why a draft leaves them out."""
+    """Return the columns of the public file that are not released, each with the reason."""
     read = {source for column in spec.schema.columns for source in column.sources}
     because = {column_left.source: column_left.because for column_left in guesses.left_out}
     names = dict.fromkeys([*(public.columns if public is not None else ()), *because])
@@ -278,16 +261,14 @@ def _kind(column: Column) -> str:
 
 
 def _frequent(texts: Mapping[str | None, int]) -> str:
-    """Return a text with up to three most frequent public values and their shares, without values of under half a percent."""
+    """Return up to three most frequent public values of at least half a percent, with their shares."""
     total = sum(texts.values())
     ordered = sorted((item for item in texts.items() if item[1] >= total / 200), key=lambda item: -item[1])[:FREQUENT]
     return ", ".join(f"{'(empty)' if not text else text[:40]} ({times / total:.0%})" for text, times in ordered)
 
 
 def _stand_ins(column: Column) -> str:
-    """Return the values that represent the first four bins of a numeric column, as a text such as "0-9: 4.5". The text is
-    empty for other columns.
-    """
+    """Return the representative values of the first four bins of a numeric column, such as "0-9: 4.5", otherwise ""."""
     binning = next(iter(column.alternatives.values()))
     numbers = zip(binning.labels, binning.numbers, strict=True)
     texts = [f"{label}: {number:.6g}" for label, number in numbers if number is not None]
@@ -298,9 +279,7 @@ def _stand_ins(column: Column) -> str:
 
 
 def folder_screen(folder: Path | None, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return the contents of the screen of a published folder. After its button was pressed, they include the report of
-    `verify`.
-    """
+    """Return the contents of the screen of a published folder, with the report of `verify` once its button was pressed."""
     from synthrelease.bundle.verify import verify_bundle
 
     context: dict[str, Any] = {"folder": folder and folder.name, "report": None, "wrong": ""}
@@ -348,9 +327,7 @@ KINDS = ("halves", "fit", "alone")
 
 
 def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehearsed | None) -> dict[str, Any]:
-    """Return the contents of the screen of questions: the questions that the release should answer, and every criterion
-    with its threshold.
-    """
+    """Return the contents of the screen of questions: intended questions, and every criterion with its threshold."""
     look = None if rehearsed is None else rehearsed.document["look"]
     looks = {criterion["name"]: criterion for criterion in (look["criteria"] if look else ())}
     facts = spec.setting.facts(spec.space[0].transformation)
@@ -381,12 +358,11 @@ def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehe
 
 
 def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]:
-    """Compare the threshold of a criterion with criterion values from a rehearsal (its marks). Return a picture, the values
-    of the marks, and whether even independent columns would meet the threshold.
+    """Return a picture, values, and whether even independent columns would meet the threshold of a criterion.
 
-    The marks are up to three criterion values from a rehearsal: of two halves of the public file, of this draft, and of
-    independent columns. A threshold that independent columns meet does not test associations. Picture and values are empty
-    without a rehearsal, and for a criterion that does not compare with the original rows.
+    The values (marks) are up to three criterion values from a rehearsal: of two halves of the public file, of this draft,
+    and of independent columns. There are none without a rehearsal, and for a criterion that does not compare with the
+    original rows.
     """
     if look is None or not criterion.compares:
         return {"marks": "", "values": [], "says_nothing": False}
@@ -404,7 +380,7 @@ def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]
 
 
 def _examples(spec: ReleaseSpec) -> list[str]:
-    """Return up to three example questions about the columns of the release."""
+    """Return up to three example questions."""
     numeric = [column for column in spec.schema.columns if column.bounds is not None and column.dates is None]
     names = [column for column in spec.schema.columns if column.bounds is None]
     examples = []
@@ -425,7 +401,7 @@ AGAIN = 5
 
 
 def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any]:
-    """Return the contents of the screen of the rehearsal: its progress, its results, and a proposal that can be adopted."""
+    """Return the contents of the screen of the rehearsal: its progress, its results, and a proposal to adopt."""
     running, rehearsed = rehearsals.running(), rehearsals.found(spec)
     context: dict[str, Any] = {
         "running": running,
@@ -452,9 +428,7 @@ def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any
 
 
 def cheaper(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> dict[str, Any] | None:
-    """Return a plan with a smaller epsilon that a rehearsal (a trial release on public data) of these files proposed and
-    confirmed. Return None if there is no such plan.
-    """
+    """Return a plan with a smaller epsilon that a rehearsal of these files proposed and confirmed, or None."""
     shortlist = None if rehearsed is None else rehearsed.shortlist
     try:
         plan = None if shortlist is None else cheaper_plan(spec, shortlist)
@@ -466,7 +440,6 @@ def cheaper(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> dict[str, Any] | 
 
 
 def progress_words(running: Running) -> str:
-    """Return sentences on the progress of a rehearsal."""
     progress = running.standing
     if progress is None or not progress.phase:
         return "The rehearsal is reading the public file."
@@ -483,8 +456,8 @@ def _share(running: Running | None) -> int | None:
 
 
 def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger: Path | None) -> dict[str, Any]:
-    """Return the contents of the sign-off screen: the guarantee in words, open points, the digest of the commitment, and
-    the command that starts the release.
+    """Return the contents of the sign-off screen: the guarantee, open points, the digest of the commitment, and the
+    command.
 
     The commands are written for the folder in which the desk was started.
 
@@ -531,9 +504,7 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
 
 
 def _untried(spec: ReleaseSpec) -> list[str]:
-    """Return sentences on changes of configuration and acceptance file since they were drafted or rehearsed, or an empty list
-    if there are no changes.
-    """
+    """Return sentences on changes of both files since they were drafted or rehearsed."""
     try:
         state = standing(spec)
     except SpecError as error:
@@ -544,8 +515,7 @@ def _untried(spec: ReleaseSpec) -> list[str]:
 
 
 def _shortlist(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> tuple[str, str]:
-    """Return the option `--shortlist` for the release command. It names the file of configurations that a rehearsal
-    accepted. If `release` would refuse this file, return the reason instead.
+    """Return the option `--shortlist` for the release command, and the reason why `release` would refuse it.
 
     At least one of the two texts is empty. Both are empty if there is no shortlist for these files.
     """
@@ -570,7 +540,7 @@ class Account:
     Attributes
     ----------
     statement : the contents, or None if no ledger was given or it cannot be read.
-    why : the reason why the ledger cannot be read, or an empty string if it can be read or if no ledger was given.
+    why : the reason why the ledger cannot be read, or an empty string.
     """
 
     statement: Statement | None = None
@@ -580,8 +550,8 @@ class Account:
 def budget_screen(
     spec: ReleaseSpec, strips: Strips, account: Account, rehearsed: Rehearsed | None, query: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the contents of the screen of the budget: the parts of the cost, the ledger, the noise in rows, and the
-    probability that the release accepts no table.
+    """Return the contents of the screen of the budget: parts of the cost, the ledger, the noise, and the probability of no
+    table.
     """
     total, law = spec.plan.total, spec.selection_rule.law
     parts = list(_parts(total, 0))
@@ -618,21 +588,17 @@ def budget_screen(
 
 
 def _epsilon(epsilon: Fraction) -> str:
-    """Return an epsilon, rounded up to four decimal places so that a page never understates it."""
+    """Return an epsilon rounded up, so that a page never understates it."""
     return decimal_text(Fraction(math.ceil(epsilon * 10_000), 10_000))
 
 
 def _cost(charge: Charge, total: Charge) -> float:
-    """Return the epsilon of one part of the privacy cost. A part that is not stated as an epsilon is converted at the delta
-    of the release.
-    """
+    """Return the epsilon of one part of the cost, converted at the delta of the release if needed."""
     return float(charge.epsilon if charge.renyi is None else epsilon_at(charge, total.delta))
 
 
 def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dict[str, Any]:
-    """Return the noise in the bins of a column, in rows. Beside it stand the number of bins, the number of bins with fewer
-    public rows than the noise, and the rows of the smallest bin.
-    """
+    """Return the noise in the bins of a column, in rows, beside the public rows of its bins."""
     linked = spec.schema.linked
     of_one_member = linked is not None and linked.place_of(column.name) is not None
     held = None if of_one_member else strips.of(column, spec.input, linked)[0]  # the file counts all members together
@@ -643,8 +609,7 @@ def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dic
 
 
 def _accounted(account: Account, total: Charge) -> dict[str, Any] | None:
-    """Return the amounts of the ledger that the screen shows: the spent budget, the cost of this release, and the remaining
-    budget. Return None if there is no ledger."""
+    """Return the spent budget, the cost of this release, and the remaining budget of the ledger, or None without a ledger."""
     if account.statement is None:
         return {"why": account.why} if account.why else None
     statement = account.statement
@@ -663,18 +628,15 @@ def _accounted(account: Account, total: Charge) -> dict[str, Any] | None:
 
 
 def _bar(limit: Fraction, cost: Fraction, spent: Fraction = Fraction(0)) -> dict[str, str]:
-    """Return three lengths in pixels for the picture of a budget: the spent budget, the cost of this release, and the position
-    of the limit.
-    """
+    """Return the lengths in pixels of the spent budget and of this release's cost, and the position of the limit."""
     scale = 500 / float(max(limit, spent + cost) or 1)
     return {key: f"{float(part) * scale:.1f}" for key, part in (("spent", spent), ("cost", cost), ("limit", limit))}
 
 
 def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return the contents of a form in which the user requests the accuracy of a count, such as 50 rows, and the budget of
-    one fit that makes the count so accurate.
+    """Return the contents of the form that computes the budget for the accuracy of a count, such as 50 rows.
 
-    The result is None if the generator chooses its tables, so that the accuracy of a count is unknown.
+    Return None if the generator chooses its tables, so that the accuracy is unknown.
     """
     off = accuracies(spec)
     if not off:
@@ -698,7 +660,5 @@ def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | N
 
 
 def _parts(charge: Charge, depth: int) -> list[tuple[Charge, int]]:
-    """Return all parts of a charge (a privacy cost), and the parts of which these consist. Each part comes with its depth
-    in this tree, and stands before its own parts.
-    """
+    """Return all parts of a charge, each with its depth in the tree and before its own parts."""
     return [pair for part in charge.parts for pair in ((part, depth), *_parts(part, depth + 1))]

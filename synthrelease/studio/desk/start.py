@@ -1,8 +1,8 @@
-"""Compute screen 0, "We have no public file": the command that scouts the columns of a codebook, and a draft from the folder of
-a scout.
+"""Compute screen 0, "We have no public file": the command that scouts the columns of a codebook, and a draft from the
+results.
 
-The screen opens only the codebook and the folder of the scout, which are public. The fields of the screen are part of the
-address, so nothing is stored. The names of the private file and of the ledger are only printed in the command.
+The screen opens only the codebook and the folder of the scout, which are public. Its fields are part of the address, so
+nothing is stored. The names of the private file and of the ledger are only printed in the command.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ FIELDS |= {"delimiter": ",", "encoding": "utf-8", "decimal": ".", "data": "PRIVA
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
-    """The inputs of screen 0, "We have no public file". It shows the command that runs a scout (noisy tables of single
-    columns), and drafts a release from the results.
+    """The inputs of screen 0: a scout (noisy tables of single columns) and a draft from its results.
 
     Attributes
     ----------
@@ -46,7 +45,7 @@ class Start:
 
     @classmethod
     def of(cls, config: Path, codebook: Path) -> Start:
-        """Return the inputs of screen 0, and create the folder of the configuration.
+        """Check the inputs of screen 0, and create the folder of the configuration.
 
         Raises
         ------
@@ -60,16 +59,14 @@ class Start:
 
     @property
     def into(self) -> Path:
-        """The folder that contains the folder of the configuration."""
         return self.config.parent.parent
 
     @property
     def out(self) -> Path:
-        """The path of the scout's folder."""
         return self.into / f"{self.config.stem}-scout"
 
     def screen(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """Return the contents of screen 0 for the entries in its fields. Errors in the entries are part of the contents."""
+        """Return the contents of screen 0, including errors, for the entries in its fields."""
         fields = {name: query.get(name, first)[:200] for name, first in FIELDS.items()}
         shown: dict[str, Any] = dict.fromkeys(("problem", "command", "words", "columns", "refused", "bins"), "")
         shown |= {"fields": fields, "config": self.config, "codebook": self.codebook, "drafted": self.config.exists()}
@@ -101,7 +98,7 @@ class Start:
         return shown
 
     def draft(self) -> None:
-        """Write the draft of both files from the scout's folder. Raises InputError and OutputError as `init --scout` does."""
+        """Write the draft of both files. Raises InputError and OutputError as `init --scout` does."""
         write_scouted_draft(self.config.stem, self.out, self.into)
 
 
@@ -118,7 +115,7 @@ def _cost_of(scouting: Scouting, rows: int) -> dict[str, Any]:
 
 
 def kind_in_words(column: ScoutedColumn) -> str:
-    """Return a phrase for the values of a column by the codebook, such as "whole numbers from 0 to 99"."""
+    """Describe the values of a column by the codebook, such as "whole numbers from 0 to 99"."""
     if column.kind == "listed":
         return so_many(len(column.codes), "code")
     if column.kind == "texts":
@@ -138,7 +135,6 @@ def _results_of(document: ScoutDocument) -> dict[str, Any]:
 
 
 def _bins_in_words(drafted: ScoutedBins) -> list[str]:
-    """Return the labels of a column's bins, as a draft writes them."""
     column = drafted.column
     if column.kind == "number":
         return labels_of(drafted)

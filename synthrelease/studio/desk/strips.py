@@ -33,12 +33,11 @@ MOST_KEPT = 1_000
 
 
 class Strips:
-    """The counts and pictures of columns in the public file, which are computed again only if a column changes.
+    """The counts and pictures of columns in the public file, computed again only if a column changes.
 
     Parameters
     ----------
-    public : the public file, or None if there is no public file.
-    members : the public file of the second of two linked tables, or None if there is no such file.
+    public, members : the public file, and the public file of the second of two linked tables, or None.
     """
 
     def __init__(self, public: PublicFile | None, members: PublicFile | None = None):
@@ -46,14 +45,14 @@ class Strips:
         self._kept: OrderedDict[tuple[object, ...], tuple[PublicBins | None, dict[str, Markup]]] = OrderedDict()
 
     def of(self, column: Column, policy: InputTable, linked: Linked | None) -> tuple[PublicBins | None, Mapping[str, Markup]]:
-        """Return the counts of a column in the public file, and a picture for each of its alternatives (binnings). If the
-        file lacks the column, the counts are None and the pictures are empty.
+        """Return the counts of a column in the public file, and a picture for each of its alternatives (binnings).
+
+        If no file has the column, the counts are None and the pictures are empty.
 
         Parameters
         ----------
         policy : [input] of the configuration.
-        linked : [members] of the configuration, because a column may belong to members or count them, or None if there are
-            none.
+        linked : [members] of the configuration, or None. A column may belong to members or count them.
         """
         bins = tuple((name, binning.labels, binning.numbers) for name, binning in column.alternatives.items())
         values = (column.sources, column.bounds, column.edges, bins, tuple(column.values.items()), column.missing_values)
@@ -67,17 +66,12 @@ class Strips:
         return self._kept[key]
 
     def texts(self, column: Column, linked: Linked | None) -> Mapping[str | None, int]:
-        """Return how often each text of a column occurs in the public file, or an empty mapping if the column is in no public
-        file.
-        """
+        """Return how often each text of a column occurs in the public file; empty if no file has the column."""
         file = self._file(column, linked)
         return {} if file is None else file.columns[column.source]
 
     def _file(self, column: Column, linked: Linked | None) -> PublicFile | None:
-        """Return the public file that has the column, or None if no file has it.
-
-        For a column of members, the file of members is searched first.
-        """
+        """Return the public file that has the column, or None. For a column of members, their file comes first."""
         of_members = linked is not None and linked.place_of(column.name) is not None
         if linked is not None and column.name == linked.size:
             return self._numbers_of_members(linked)
@@ -85,9 +79,7 @@ class Strips:
         return next((file for file in files if file is not None and column.source in file.columns), None)
 
     def _numbers_of_members(self, linked: Linked) -> PublicFile | None:
-        """Count how many roots, such as households, have 0, 1, 2, ... members. Return a public file in which these counts
-        take the place of the column of the key.
-        """
+        """Return a public file in which the numbers of roots (such as households) with 0, 1, 2, ... members replace the key."""
         file = self.members or self.public
         if self.public is None or file is None or not all(linked.key in table.columns for table in (self.public, file)):
             return None
@@ -99,9 +91,7 @@ class Strips:
 
 
 def _by_key(file: PublicFile, linked: Linked) -> Counter[str]:
-    """Count the rows with each key, such as the persons of each household. Keys are normalised, and rows without a key are
-    ignored.
-    """
+    """Count the rows with each normalised key, such as the persons of each household."""
     column, times = file.columns[linked.key], Counter[str]()
     texts = Texts(texts=[*column], codes=np.arange(len(column)))
     for key, rows in zip(keys_of(texts, file.input, linked.missing_keys), column.values(), strict=True):
