@@ -1,11 +1,8 @@
-"""Define the base class of all acceptance criteria: settings, the criterion value ("figure"), its sensitivity, its charges, and
-the score of a candidate.
+"""Define the base class of all acceptance criteria: settings, the criterion value ("figure"), its sensitivity, its charges,
+and the score of a candidate.
 
 A candidate is the synthetic table of one round. A query says how to compute the criterion value of a candidate from the
 private counts. A score is the publishable result: the value, usually with noise, and whether it is at most the threshold.
-
-`criteria.explanation` explains a criterion value to readers. `criteria.drafts` contains the criteria of each kind that the
-command `init` drafts.
 """
 
 from __future__ import annotations
@@ -40,28 +37,27 @@ if TYPE_CHECKING:
 class Criterion(SpecTable):
     """One acceptance criterion, read from the acceptance file and validated.
 
-    To add a kind, write one file with a subclass that computes a criterion value and states its sensitivity (`query`). Add an
-    `Explanation` with the same name, followed by "Explained". Add one line to `CRITERIA`, and examples to tests/examples. In
-    `criteria.drafts`, add a function that drafts a criterion of this kind, or the reason why `init` does not draft one.
+    To add a kind, write one file with a subclass that computes a criterion value and states its sensitivity (`query`). Add
+    an `Explanation` with the same name, followed by "Explained", one line in `CRITERIA`, and examples in tests/examples. In
+    `criteria.drafts`, add a function that drafts such a criterion, or the reason why `init` does not.
     tests/test_contracts.py requires all of these.
 
     Attributes
     ----------
-    name : the name of the criterion on the data card and in other criteria; no two criteria share a name. Example: `name =
-        "mean birth weight"`.
-    kind : the kind of the criterion. The kind determines which further settings the criterion has.
-    threshold : the largest accepted value of the criterion, in the unit of this value. The program compares the noisy criterion
-        value with the threshold. Example: `threshold = 0.01`.
-    epsilon : the epsilon for measuring the criterion. Every round measures the criterion, so this epsilon is a part of the cost
-        of the selection (theory 2, selection). With [selection] test = "joint", the criterion is measured only once. Some kinds
-        are always measured only once, and their description says so. The epsilon must be above 0, unless `answered_by` is
-        given. Example: `epsilon = 0.01`.
-    answered_by : "measurements" computes an upper bound on the exact criterion value from the shared noisy tables, at no cost.
-        The criterion is met if the bound is at most the threshold (theory 13.6, criteria that measurements answer). This
-        setting needs [selection] measurements = "shared" and a measured table for every table that the criterion compares.
-        Without this setting the criterion is measured at `epsilon`. Example: `answered_by = "measurements"`.
+    name : the name of the criterion on the data card and in other criteria, used once. Example: `name = "mean birth
+        weight"`.
+    kind : the kind of the criterion, which determines its further settings.
+    threshold : the largest accepted noisy value of the criterion, in the unit of this value. Example: `threshold = 0.01`.
+    epsilon : the epsilon for measuring the criterion, above 0 unless `answered_by` is given. Every round measures the
+        criterion, so this epsilon is a part of the cost of the selection (theory 2, selection). With [selection] test =
+        "joint", and for some kinds always, the criterion is measured only once. Example: `epsilon = 0.01`.
+    answered_by : "measurements" computes an upper bound on the exact criterion value from the shared noisy tables, at no
+        cost. The criterion is met if the bound is at most the threshold (theory 13.6, criteria that measurements answer).
+        Needs [selection] measurements = "shared" and a measured table for every compared table. Without this setting the
+        criterion is measured at `epsilon`. Example: `answered_by = "measurements"`.
     reason : why the steward chose this criterion and its budget. Example: `reason = "The ministry's first question"`.
-    agreed : who agreed to the threshold, and on which day. Example: `agreed = { by = "Council of users", on = 2026-11-22 }`.
+    agreed : who agreed to the threshold, and on which day. Example: `agreed = { by = "Council of users", on = 2026-11-22
+        }`.
     """
 
     figure_gets_noise: ClassVar[bool] = True
@@ -111,56 +107,53 @@ class Criterion(SpecTable):
     # The criterion value, its sensitivity and its range.
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
-        """Return the query that the private table must answer to score a candidate (a synthetic table that is not yet
-        accepted). If the private table is not needed, return the score itself.
+        """Return the query that the private table must answer to score a candidate, or the score itself if no private data
+        is needed.
 
         Parameters
         ----------
         n : the public number of rows.
-        fitted : the regressions that `prepare` and `refit` fitted, and the answers of the shared measurements.
+        fitted : the regressions of `prepare` and `refit`, and the answers of the shared measurements.
         """
         raise NotImplementedError
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        """Check this criterion's settings against the schema and the other public facts, and yield the mistakes."""
+        """Yield the mistakes in this criterion's settings, given the schema and the other public facts."""
         return ()
 
     @property
     def own_values_of(self) -> tuple[str, ...]:
-        """Return the columns for which the criterion value uses the exact values of private rows, not only their bins."""
+        """Return the columns of which the criterion uses exact private values, not only bins."""
         return ()
 
     @property
     def worst_figure(self) -> float:
-        """Return an upper bound on the criterion value of any table, or infinity if the settings imply no bound."""
+        """Return an upper bound on the criterion value of any table, or infinity."""
         return 1.0 if self.counts_rows else math.inf
 
     @property
     def figure_range(self) -> tuple[float, float]:
-        """Return the best and the worst possible criterion value."""
         return self.best_figure, self.worst_figure
 
     @property
     def promised_count(self) -> int:
-        """The number of copies that each row has at least, in any table that meets this criterion."""
+        """The number of copies that each row has at least, in any table that meets the criterion."""
         return 1
 
     # The charges.
 
     @property
     def charge(self) -> Charge:
-        """Return the privacy charge for measuring the criterion value once."""
+        """Return the privacy charge for one measurement."""
         return mechanism(f"criterion: {self.name}", self.epsilon, "Laplace mechanism")
 
     def once(self) -> tuple[Charge, ...]:
-        """Return the privacy charges that a criterion spends only once, before the first round, for example to fit a
-        regression.
-        """
+        """Return the privacy charges that are spent once, before the first round, such as for a regression."""
         return ()
 
     def per_score(self) -> tuple[Charge, ...]:
-        """Return the privacy charges for scoring one candidate (a synthetic table that is not yet accepted). They are spent
-        in every round. If one joint test of all criteria decides each round, they are instead spent once, after acceptance.
+        """Return the privacy charges for scoring one candidate. They are spent in every round or, with one joint test of
+        all criteria, once after acceptance.
         """
         return (self.charge,) if self.answered_by is None else ()
 
@@ -168,32 +161,31 @@ class Criterion(SpecTable):
 
     @property
     def measured_line(self) -> bool:
-        """Whether the criterion uses a regression line that is computed from the shared noisy tables."""
+        """Whether the criterion uses a regression line computed from the shared noisy tables."""
         return False
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression | None:
-        """Do the private work that precedes the rounds, such as a private fit, and return the regression that later scores
-        use. Return None if the criterion has no regression. The work costs the charges in `once`.
+        """Do the private work that precedes the rounds, at the charges in `once`. Return the regression for later scores,
+        or None.
         """
         return None
 
     def refit(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Fitted:
-        """Refit the regressions that need a new private fit for each candidate, and return a copy of `fitted` that contains
-        the new fits. This spends a part of the charges in `per_score`.
+        """Return a copy of `fitted` with the regressions that need a new private fit for each candidate. This spends a part
+        of the charges in `per_score`.
         """
         return fitted
 
     # Upper bounds from the shared measurements, which replace a criterion value with separate noise.
 
     def measured_sums(self, facts: PublicFacts) -> Sequence[Sums]:
-        """Return the definitions of the weighted sums of original counts, such as the count of each cell, from which
-        `measured_bound` computes a bound on the criterion value. This method reads no counts.
+        """Return the definitions of the weighted sums of original counts on which `measured_bound` depends. No counts are
+        read.
         """
         raise NotImplementedError
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return an upper bound on the exact criterion value of a released table. Of the original counts, only lower and
-        upper limits on some of their sums are known.
+        """Return an upper bound on the exact criterion value of a released table, given limits on sums of original counts.
 
         Parameters
         ----------
@@ -206,13 +198,12 @@ class Criterion(SpecTable):
         raise NotImplementedError
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a number below which the result of `measured_bound` cannot fall, for any table of n rows. Even a perfect
-        table cannot have a smaller bound, because the noise leaves the original sums uncertain. The number is 0 if no
-        better one is known.
+        """Return a number below which `measured_bound` cannot fall for any table of n rows, because noise leaves the
+        original sums uncertain; 0 if no better one is known.
 
         Parameters
         ----------
-        widths : for each of the `measured_sums`, the smallest half widths that its intervals can have.
+        widths : for each of the `measured_sums`, the smallest half widths of its intervals.
         """
         return 0.0
 
@@ -220,28 +211,25 @@ class Criterion(SpecTable):
 
     @property
     def asks_something(self) -> bool:
-        """Return whether a score needs the private table. Otherwise the score is computed from public information."""
+        """Return whether a score needs the private table."""
         return self.compares and self.answered_by is None
 
     @property
     def own_noise(self) -> bool:
-        """Return whether the criterion value is computed from the private table and released with separate noise."""
+        """Return whether the criterion value comes from the private table, with separate noise."""
         return self.asks_something and self.figure_gets_noise
 
     @property
     def mechanism_words(self) -> str:
-        """Return a description of the mechanism that protects the released value."""
         return self.own_mechanism if self.answered_by is None else ANSWERED
 
     def asked(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
-        """Return the query that the private table must answer to score a candidate. A criterion with `answered_by` needs no
-        query, because its value is computed from noisy tables that were measured before. For such a criterion, return the
-        score.
+        """Return the query that the private table must answer to score a candidate. With `answered_by`, return the score
+        itself.
 
         Privacy
         -------
-        A score from the shared measurements is computed from the measurements and the candidate (post-processing). No private
-        count is read.
+        A score from the shared measurements is post-processing of them and the candidate. No private count is read.
         """
         if self.answered_by is None:
             return self.query(n, candidate, setting, fitted)
@@ -252,20 +240,17 @@ class Criterion(SpecTable):
         return self._judged(outward(self.measured_bound(limits, setting.facts(transformation, candidate.counts))))
 
     def score(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
-        """Ask the private table for the criterion value that a query defines, release the value with noise, and compare this
-        noisy value with the threshold.
+        """Measure the criterion value of a candidate with noise, and compare it with the threshold.
 
         Parameters
         ----------
-        private : the private table in the candidate's bins. It also records the charges that this round may spend.
+        private : the private table in the candidate's bins, which records the charges that this round may spend.
         fitted : as in `query`.
         """
         return self.answer(private, self.asked(private.n, candidate, setting, fitted))
 
     def answer(self, private: PrivateCounts, query: Query | Score) -> Score:
-        """Add Laplace noise to the criterion value of a query, and return the score. If the argument is already a score, return
-        it unchanged.
-        """
+        """Add Laplace noise to the value of a query, and return the score. A score is returned unchanged."""
         if isinstance(query, Score):
             return query
         from synthrelease.criteria.base_mechanism import noisy_figure  # readers of a release do not need this module
@@ -274,14 +259,14 @@ class Criterion(SpecTable):
         return self.released(query, private.spend(self.charge, figure))
 
     def released(self, query: Query, noisy: NoisyFigure) -> Score:
-        """Compare a noisy criterion value with the threshold, and return the score. The value of the score is NaN if the
-        candidate fails whatever the private table is (`Query.void`), for example because a group has no rows.
+        """Compare a noisy criterion value with the threshold. The value of the score is NaN if the candidate fails whatever
+        the private table is (`Query.void`).
         """
         value = math.nan if query.void else noisy.value
         return self._judged(value, sensitivity=query.sensitivity, noise_sd=noisy.noise_sd)
 
     def _judged(self, value: float, sensitivity: float | None = None, noise_sd: float | None = None) -> Score:
-        """Compare a value with the threshold, and return the score. `sensitivity` is None for a value without noise."""
+        """Compare a value with the threshold. `sensitivity` is None for a value without noise."""
         return Score(
             name=self.name,
             kind=self.kind,
@@ -297,18 +282,15 @@ class Criterion(SpecTable):
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The public facts that a criterion may use, such as the columns of the release, the groups of bins in [groups], and
-    the rules that say which rows the private file can contain.
+    """The public facts that a criterion may use, such as columns, groups and rules.
 
     Attributes
     ----------
     groups : the bins of [groups], by column.
-    raw : the plausibility rules for private rows, on atomic bins: the widest bins from which all other bins can be put
-        together.
+    raw : the plausibility rules for private rows, on atomic bins: the widest bins of which all other bins consist.
     transformations : every transformation of columns into bins that the release may use.
     criteria : all criteria of the release, by name.
-    joint_test : whether one joint test of all criteria decides each round. If so, no noisy criterion values are computed for
-        rejected candidates.
+    joint_test : whether one joint test of all criteria decides each round, so that rejected candidates get no noisy values.
     """
 
     schema: Schema
@@ -320,27 +302,24 @@ class Setting:
 
     @property
     def atomic(self) -> Transformation:
-        """The transformation that gives every column its finest bins (atomic bins). Rows in these bins still contain all
-        exact values that a criterion uses.
+        """The transformation with the finest bins of every column. Rows in these bins still contain all exact values that a
+        criterion uses.
         """
         return Transformation(schema=self.schema, binnings=tuple(column.atoms for column in self.schema.columns))
 
     @property
     def answered(self) -> tuple[Criterion, ...]:
-        """The criteria whose values are computed from the shared noisy tables instead of the private rows."""
         return tuple(criterion for criterion in self.criteria.values() if criterion.answered_by is not None)
 
     def sums(self, transformation: Transformation) -> dict[str, Sequence[Sums]]:
-        """Return the sums of original counts from which the criteria with `answered_by` are computed, by the name of the
-        criterion. The result only defines the sums, as weights for the bins of a transformation, and contains no counts.
+        """Return, by the name of each criterion with `answered_by`, its sums of original counts as weights for these bins.
+        No counts are read.
         """
         facts = self.facts(transformation)
         return {criterion.name: criterion.measured_sums(facts) for criterion in self.answered}
 
     def facts(self, transformation: Transformation, counts: Counts | None = None) -> PublicFacts:
-        """Return the public facts about a table with these bins, such as its columns, groups and criteria. Readers of a
-        release know the same facts.
-        """
+        """Return the public facts about a table with these bins, which readers of a release also know."""
         grouped = {
             column.name: _groups(binning, self.groups.get(column.name))
             for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
@@ -355,11 +334,8 @@ class Setting:
         )
 
     def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
-        """Return an (n_cells,) mask of the combinations of these bins. The mask is False where the rules for the private
-        file exclude every row.
-
-        The product does not include the bins of missing values. So a cell contains only records that have a value in each of
-        the columns.
+        """Return an (n_cells,) mask of the combinations of these bins, without bins of missing values. False where the
+        rules for the private file exclude every row.
         """
         chosen = dict(zip(columns, binnings, strict=True))
         all_binnings = tuple(chosen.get(column.name, column.atoms) for column in self.schema.columns)
@@ -369,8 +345,8 @@ class Setting:
 
 
 def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
-    """Return the groups into which [groups] puts the bins of a column, each with a mask of the released bins that it
-    contains. The result is empty if the column has no groups, or if a released bin overlaps two groups.
+    """Return the groups of a column's bins in [groups], with masks of released bins. Empty if there are none, or if a
+    released bin overlaps two groups.
     """
     if coarser is None or not binning.refines(coarser):
         return ()
@@ -380,12 +356,10 @@ def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Regression:
-    """A regression that a criterion uses. It consists of public facts, such as which records are possible, and of the
-    fitted line, which is None before the fit.
+    """A regression that a criterion uses: public facts, and the fitted line, which is None before the fit.
 
-    `possible` is an (n_cells,) mask. It is False for cells whose records the public raw rules exclude. `redraws` is an
-    (n_draws, d) array of slopes with further simulated noise. The program uses these slopes to estimate the standard deviation
-    of the noise in the criterion value.
+    `possible` is an (n_cells,) mask, False for cells whose records the public raw rules exclude. `redraws` is an (n_draws,
+    d) array of slopes with further simulated noise, from which the standard deviation of the noise is estimated.
     """
 
     design: Design
@@ -395,9 +369,7 @@ class Regression:
 
     @property
     def fitted(self) -> LinearModel:
-        """The regression line, which was fitted with noise or computed from the shared noisy tables. Raises LookupError if
-        there is no such line.
-        """
+        """The regression line. Raises LookupError if there is none."""
         if self.model is None:
             raise LookupError("The private fit is missing")
         return self.model
@@ -405,16 +377,15 @@ class Regression:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredAnswers:
-    """Noisy tables of the private rows, which are measured once and used in all rounds, and the limits on sums of original
-    counts that follow from these tables. The limits are computed once for each transformation (choice of bins for every
-    column).
+    """Noisy tables of the private rows, measured once for all rounds, and the limits on sums of original counts that follow
+    from them.
 
     Attributes
     ----------
     measured : the measured tables, on the bins of `common`.
-    common : the transformation whose bins are measured. Every bin of another transformation consists of whole bins of `common`.
-    risk : upper bound on the probability, over the noise of the measurements, that any of the limits is wrong.
-    transformations : the number of transformations. The risk is divided equally among the transformations.
+    common : the transformation whose bins are measured. All other bins consist of whole bins of `common`.
+    risk : upper bound on the probability, over the noise, that any of the limits is wrong.
+    transformations : the number of transformations, among which the risk is divided equally.
     """
 
     measured: NoisyMarginals
@@ -424,9 +395,8 @@ class MeasuredAnswers:
     _known: dict[tuple[str, ...], Mapping[str, Sequence[Limits]]] = field(default_factory=dict)
 
     def limits(self, transformation: Transformation, setting: Setting) -> Mapping[str, Sequence[Limits]]:
-        """Return lower and upper limits on sums of original counts, by the name of the criterion that needs these sums.
-        Only criteria with `answered_by`, whose values are computed from noisy tables, need such limits. The sums are over
-        the bins of a transformation.
+        """Return lower and upper limits on the sums of original counts that each criterion with `answered_by` needs, by its
+        name.
         """
         from synthrelease.criteria.measured import all_limits
 
@@ -444,28 +414,24 @@ class MeasuredAnswers:
 
 
 def possible_cells(raw: Plausibility) -> Callable[[tuple[str, ...]], np.ndarray]:
-    """Return a function that takes the names of some columns and returns an (n_cells,) mask of the combinations of their
-    bins. The mask is False where the public rules `raw` exclude every private row. The rules must be written for these
-    bins.
+    """Return a function from names of columns to an (n_cells,) mask of the combinations of their bins. False where the
+    rules `raw`, which must be written for these bins, exclude every private row.
     """
     return lambda names: ~raw.structural_zeros([raw.layout.index(name) for name in names]).ravel()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
-    """What a criterion needs, besides the candidate (a synthetic table), to compute a score: the fitted regressions, and
-    the limits on original counts that follow from noisy tables.
-    """
+    """What a criterion needs, besides the candidate, to compute a score: fitted regressions, and limits on original counts."""
 
     regressions: Mapping[str, Regression] = field(default_factory=dict)
     answers: MeasuredAnswers | None = None
 
     def regression(self, name: str) -> Regression:
-        """Return the regression of a criterion. Raises LookupError if no regression was prepared for this criterion."""
+        """Return the regression of a criterion. Raises LookupError if none was prepared."""
         if name not in self.regressions:
             raise LookupError(f"no regression was prepared for {name!r}")
         return self.regressions[name]
 
     def with_regression(self, name: str, regression: Regression) -> Fitted:
-        """Return a copy in which the criterion with this name has this regression."""
         return replace(self, regressions={**self.regressions, name: regression})

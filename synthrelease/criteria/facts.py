@@ -1,9 +1,8 @@
-"""Define the public values that criteria use and return: facts about a table, queries, scores, known errors, shared noise, and
-texts.
+"""Define the public values that criteria use and return: facts about a table, queries, scores, known errors, shared noise,
+and texts.
 
-`bundle.limits` computes the facts about a table from release.json. `published.folder` computes the same facts from a loaded
-release. A criterion's explanatory sentence, sensitivity and error bounds depend only on these facts. The facts include all
-criteria, because one criterion may refer to another.
+A criterion's sentence, sensitivity and error bounds depend only on these facts. The facts include all criteria, because one
+criterion may refer to another.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from synthrelease.privacy.grids import shared_grid, shared_steps
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """A group of released bins of a column: the label of the group, and an (n_bins,) mask of the bins in the group."""
+    """A group of released bins of a column: its label, and an (n_bins,) mask of its bins."""
 
     label: str
     inside: tuple[bool, ...]
@@ -40,11 +39,11 @@ class PublicFacts:
     Attributes
     ----------
     n : the number of rows.
-    groups : the groups of bins from [groups] in the acceptance file, by column.
+    groups : the groups of bins from [groups], by column.
     criteria : the criteria of known kinds, by name.
-    counts : the released table, or None if the facts are used only to write sentences.
-    raw : the plausibility rules for private rows, on the released bins, or None if these rules are not needed.
-    linked : the columns of the members in the record of their root, or None if the specification has no [members].
+    counts : the released table, or None if only sentences are written.
+    raw : the plausibility rules for private rows, on the released bins, or None if not needed.
+    linked : the columns of the members in the record of their root, or None without [members].
     """
 
     n: int
@@ -60,11 +59,11 @@ class PublicFacts:
         return {column.name: column for column in self.columns}
 
     def unit(self, name: str) -> str:
-        """Return the unit of a column, or an empty string if the column has no unit or an unknown unit."""
+        """Return the unit of a column, "" if none is known."""
         return self.by_name[name].unit if name in self.by_name else ""
 
     def grid_of(self, names: Iterable[str]) -> str:
-        """Describe the grids to which the values of some columns are rounded. The string is empty if no value changes."""
+        """Describe the grids to which the values of some columns are rounded, "" if no value changes."""
         columns = [self.by_name[name] for name in names if name in self.by_name]
         coarse = [column for column in columns if column.step and not (column.kind == "integer" and column.step == 1)]
         grids = [f"{column.name.replace('_', ' ')} to the nearest {column.step:g} {column.unit}" for column in coarse]
@@ -72,32 +71,29 @@ class PublicFacts:
 
     @property
     def table(self) -> Counts:
-        """Return the released table. Raises LookupError if these facts do not include the released table."""
+        """Return the released table. Raises LookupError without one."""
         if self.counts is None:
             raise LookupError("the released table is not among these facts")
         return self.counts
 
     def cells(self, names: tuple[str, ...]) -> np.ndarray:
-        """Return the number of released rows in each combination of bins of these columns, as an (n_cells,) array. The last
-        column varies fastest."""
+        """Return the (n_cells,) released counts of these columns. The last column varies fastest."""
         return self.table.marginal([self.table.layout.index(name) for name in names]).ravel()
 
     def of_values(self, cells: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
-        """Remove the bins of missing values from an array over all combinations of bins of some columns, such as a result of
-        `cells` or `possible`.
-        """
+        """Remove the bins of missing values from an array over all combinations of bins of these columns."""
         shape = [len(self.by_name[name].labels) for name in names]
         return cells.reshape(shape)[tuple(slice(self.by_name[name].present) for name in names)].ravel()
 
     def rows_with_values(self, names: tuple[str, ...]) -> int:
-        """Return the number of released rows that have a value in all of these columns."""
+        """Return the number of released rows with a value in all of these columns."""
         bins = {name: self.table.digits(self.table.layout.index(name)) for name in names}
         valued = np.all([bins[name] < self.by_name[name].present for name in names], axis=0)
         return int(self.table.counts[valued].sum())
 
     def possible(self, names: tuple[str, ...]) -> np.ndarray:
-        """Return an (n_cells,) mask of the combinations of released bins that private rows can have. It is False if the
-        rules for the private file exclude every record of the cell.
+        """Return an (n_cells,) mask of the combinations of released bins, False where the rules for the private file
+        exclude every record.
         """
         if self.raw is None:
             raise LookupError("the rules for private rows are not among these facts")
@@ -110,13 +106,13 @@ class PublicFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class LostPair:
-    """Two columns whose association is lost: each column has the correct shares, but the two columns are independent.
+    """Two columns whose association is lost: each has the correct shares, but the two are independent.
 
     Attributes
     ----------
     columns : the names of the two columns.
-    distance : the total variation distance of the table of independent columns from the true table, as a share of the rows.
-    largest_cell : the largest error of a cell of the table of independent columns, as a share of the rows.
+    distance : the total variation distance of the independent table from the true table, as a share of the rows.
+    largest_cell : the largest error of a cell of the independent table, as a share of the rows.
     n_columns : the number of columns of the whole table.
     """
 
@@ -126,7 +122,7 @@ class LostPair:
     n_columns: int
 
     def is_one_of(self, column: str, others: Iterable[str]) -> bool:
-        """Return whether one column of the pair is `column` and the other is in `others`."""
+        """Return whether one column is `column` and the other is in `others`."""
         return column in self.columns and any(self.columns == {column, other} for other in others)
 
 
@@ -136,8 +132,8 @@ class LostPair:
 
 @dataclass(frozen=True, kw_only=True)
 class CellError:
-    """A bound on the errors of counts: in every table of at most `largest` columns, and in every table in `tables`, no count
-    is wrong by more than `rows` rows.
+    """A bound on counts: in every table in `tables` or of at most `largest` columns, no count is wrong by more than `rows`
+    rows.
     """
 
     rows: int
@@ -146,15 +142,12 @@ class CellError:
     tables: tuple[frozenset[str], ...] = ()
 
     def holds_for(self, columns: Sequence[str]) -> bool:
-        """Return whether the bound on errors holds for the counts in the table of these columns."""
         return len(columns) <= self.largest or frozenset(columns) in self.tables
 
 
 @dataclass(frozen=True, kw_only=True)
 class RatioError:
-    """A bound on ratios of counts. In every bin of every column, the released count plus 1 and the original count plus 1 differ
-    by at most this factor.
-    """
+    """A bound on ratios: in every bin, the released and the original count, plus 1 each, differ by at most this factor."""
 
     factor: float
     criterion: str
@@ -162,12 +155,12 @@ class RatioError:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeanError:
-    """A bound on the errors of means. Every mean of `column` in the groups of `by` has an error of at most `most`. If
-    `overall` is true, the bound also applies to the mean of all rows.
+    """A bound on means: every mean of `column` in the groups of `by` has an error of at most `most` and, with `overall`,
+    the mean of all rows.
 
-    Values are clipped to `lowest` and `highest`. The criterion pads small groups up to a minimum size, which `size_margin`
-    determines. `values` are two (n_present,) arrays: the lowest and the highest value of an original row in each bin. If the
-    criterion uses representative values, both arrays contain these values.
+    Values are clipped to `lowest` and `highest`. Small groups are padded up to a minimum size, which `size_margin`
+    determines. `values` are the (n_present,) lowest and highest values of an original row in each bin, equal for
+    representative values.
     """
 
     most: float
@@ -183,10 +176,10 @@ class MeanError:
 
 @dataclass(frozen=True, kw_only=True)
 class Unmatched:
-    """A bound that follows from faithfulness: at most `rows` original rows are not paired with a similar released row.
+    """A bound from faithfulness: at most `rows` original rows are not paired with a similar released row.
 
-    For each column in which rows may be one bin apart, `steps` contains an array of booleans. Each entry says whether a bin is
-    similar to the next higher bin. The `ignored` columns are not compared.
+    `steps` says, for each column in which rows may be one bin apart, which bins are similar to the next higher bin. The
+    `ignored` columns are not compared.
     """
 
     rows: int
@@ -197,10 +190,10 @@ class Unmatched:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SumError:
-    """Upper limits on weighted sums of the original counts in the table of some columns, one limit for each sum. Add weight
-    times count over all cells of this table: the result is at most the value in `most`.
+    """Upper limits on weighted sums of the original counts in the table of some columns: the sum of weight times count is
+    at most the value in `most`.
 
-    `weights` has one array for each sum. This array has an axis for each column, over the released bins of the column.
+    Each array in `weights` has one axis for each column, over its released bins.
     """
 
     columns: tuple[str, ...]
@@ -210,9 +203,7 @@ class SumError:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SumErrors:
-    """All upper limits on weighted sums of original counts that follow from one criterion. The sums may be over tables of
-    different columns.
-    """
+    """All upper limits on weighted sums of original counts, over one or several tables, that follow from one criterion."""
 
     sums: tuple[SumError, ...]
     criterion: str
@@ -235,47 +226,40 @@ MECHANISM = "K-norm: one noise for several figures"
 
 @dataclass(frozen=True, kw_only=True)
 class OneNoise:
-    """The noise in a criterion value that is released together with others. One random vector of noise is drawn for all of
-    them, with an entry for each criterion value.
+    """The noise of criterion values that share one random vector, with an entry for each.
 
     Attributes
     ----------
-    figures : the number of criterion values that share the noise vector.
-    epsilon : the total epsilon of these criterion values.
+    figures : the number of criterion values that share the vector.
+    epsilon : their total epsilon.
     """
 
     figures: int
     epsilon: Fraction
 
     def sd(self, sensitivity: float, rows: int) -> float:
-        """Return the standard deviation of the noise, in the unit of the criterion value."""
+        """Return the standard deviation of the noise in a criterion value."""
         grid = shared_grid(sensitivity, rows)
         return grid.step * cube_sd(self.figures, Fraction(grid.steps) / self.epsilon)
 
     def beyond(self, rows: int, risk: float) -> int:
-        """Return a limit that the absolute noise exceeds with probability at most `risk` (0 to 1). The limit is a number of
-        steps of the grid to which criterion values are rounded."""
+        """Return a limit, in steps of the grid of criterion values, that the absolute noise exceeds with probability at
+        most `risk`."""
         return cube_limit(self.figures, Fraction(shared_steps(rows)) / self.epsilon, risk)
 
     def upper(self, value: float, sensitivity: float, rows: int, risk: float) -> float:
-        """Return an upper limit on the exact criterion value. The value exceeds the limit with at most the probability `risk`
-        (0 to 1/2).
+        """Return an upper limit on the exact criterion value, wrong with probability at most `risk` (0 to 1/2).
 
-        The noise distribution is symmetric, so a one-sided limit has half of the risk of a two-sided limit. One step is added
-        for the rounding to the grid.
+        A one-sided limit has half the risk of a two-sided one. One step is added for the rounding to the grid.
         """
         return value + (self.beyond(rows, 2 * risk) + 1) * shared_grid(sensitivity, rows).step
 
     def deviation(self, sensitivity: float) -> float:
-        """Return the standard deviation of the noise in a criterion value for callers that do not know the number of rows.
-        The rounding of values to a grid is ignored.
-        """
+        """Return the standard deviation of the noise without rounding, if the number of rows is unknown."""
         return math.sqrt((self.figures + 1) * (self.figures + 2) / 3) * sensitivity / float(self.epsilon)
 
     def because(self, epsilon: Fraction) -> str:
-        """Return the text that explains why a criterion value with shared noise is charged this epsilon. It compares the
-        standard deviation of the shared noise with that of separate Laplace noise.
-        """
+        """Return why a criterion value with shared noise is charged this epsilon, in comparison with separate Laplace noise."""
         share = self.deviation(1.0) * float(epsilon) / math.sqrt(2)
         return (
             f"K-norm mechanism: one noise for {self.figures} figures, {share:.2f} of the standard deviation of one of its own"
@@ -283,8 +267,7 @@ class OneNoise:
 
 
 def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | None = None) -> float:
-    """Return the standard deviation of the noise in a criterion value. This is separate Laplace noise or, if `shared` is
-    given, noise that several criterion values share. The rounding of values to a grid is ignored.
+    """Return the standard deviation of the noise in a criterion value, separate or shared, without rounding.
 
     Examples
     --------
@@ -295,14 +278,12 @@ def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | No
 
 
 def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
-    """Decide which criterion values get their noise from one shared vector instead of separate draws. Return the noise of
-    these values by the name of the criterion. The result is empty or contains at least two entries; all other values get
-    separate noise.
+    """Decide, from the epsilons alone, which criterion values share one noise vector. Return their noise by the name of the
+    criterion: for none, or for at least two. All others get separate noise.
 
-    The result depends on the epsilons alone, so it is public. The search starts with all criterion values. It removes the
-    criterion value with the largest epsilon if separate noise would be smaller for this value, or if more than `MOST_NUMBERS`
-    criterion values are left. So no criterion value gets more noise than it would have with separate noise. With m criterion
-    values and a total epsilon E, sqrt((m + 1)(m + 2) / 3) / E is at most sqrt(2) / epsilon.
+    The criterion value with the largest epsilon is removed until separate noise would be smaller for no value, and at most
+    `MOST_NUMBERS` are left. So no value gets more noise than separate noise: with m values and a total epsilon E, sqrt((m +
+    1)(m + 2) / 3) / E is at most sqrt(2) / epsilon.
     """
     left = dict(epsilons)
     while len(left) > 1:
@@ -321,19 +302,17 @@ ANSWERED = "none: an upper bound that follows from the published measurements"
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """The publishable result of one criterion for one candidate (a synthetic table).
+    """The publishable result of one criterion for one candidate.
 
-    `sensitivity` and `noise_sd` are in the unit of `value`. Both fields are None if no noise is added. A value of NaN does not
-    pass.
+    `sensitivity` and `noise_sd` are in the unit of `value`, and None without noise. A value of NaN does not pass.
 
     Attributes
     ----------
-    noise_bound : if the noise is not added to the criterion value itself, an estimate of the change of this value that the
-        noise exceeds in 5% of cases.
-    decides : whether this criterion value was compared with its threshold to accept or reject the candidate. If so, the value
-        is published only because it passed.
-    one_noise : the noise that this criterion value shares with other values, or None. If it shares noise, `epsilon` is the
-        part of the total epsilon that this value gets.
+    noise_bound : if noise is not added to the value itself, an estimate of the change of the value that the noise exceeds
+        in 5% of cases.
+    decides : whether this value was compared with its threshold to accept or reject the candidate. If so, it is published
+        only because it passed.
+    one_noise : the noise that this value shares with others, or None. `epsilon` is then this value's part of the total.
     """
 
     name: str
@@ -352,18 +331,18 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """What a criterion asks of the private table: a function that computes the criterion value, and the sensitivity of this
-    value. The query itself is public; only its functions `figure` and `slack` read private counts.
+    """What a criterion asks of the private table. The query is public; only its functions `figure` and `slack` read private
+    counts.
 
     Attributes
     ----------
     figure : a function that returns the exact criterion value of any private table.
     sensitivity : the largest change of the criterion value when one record is replaced, above 0.
-    slack : a function that returns the distance of a private table from failing the criterion. The slack has sensitivity 1. It
-        is at least 0 if and only if the criterion value is at most the threshold. The default is (threshold - criterion value)
-        / sensitivity.
-    void : whether the candidate fails for every private table, for example because a group has no rows. A void query has the
-        same charge as any other query.
+    slack : a function that returns the distance of a private table from failing the criterion, with sensitivity 1. It is at
+        least 0 if and only if the criterion value is at most the threshold. The default is (threshold - criterion value) /
+        sensitivity.
+    void : whether the candidate fails for every private table, for example because a group has no rows. The charge is the
+        same.
     """
 
     figure: Callable[[Counts], float]
@@ -373,9 +352,7 @@ class Query:
 
 
 def outward(bound: float) -> float:
-    """Return a slightly larger upper bound, which also covers the rounding errors of a few floating-point sums and
-    quotients.
-    """
+    """Return a slightly larger bound, which also covers a few rounding errors."""
     return bound + abs(bound) * 2.0**-40
 
 
@@ -383,13 +360,13 @@ def outward(bound: float) -> float:
 
 
 def words(name: str) -> str:
-    """Return a name from a file with spaces in place of underscores."""
+    """Return a name with spaces in place of underscores."""
     return name.replace("_", " ")
 
 
 def figure(value: float | None, digits: int = 4) -> str:
-    """Format a number with `digits` significant digits and thousands separators. Whole numbers keep all digits. None becomes
-    the words "not bounded".
+    """Format a number with `digits` significant digits and thousands separators. Whole numbers keep all digits. None
+    becomes "not bounded".
     """
     if value is None:
         return "not bounded"
@@ -405,7 +382,7 @@ def figure(value: float | None, digits: int = 4) -> str:
 
 
 def in_words(value: Any) -> str:
-    """Return the value of a setting as a string. The value is a number, a name, or a list or table of numbers and names."""
+    """Return the value of a setting as a string."""
     if isinstance(value, Mapping):
         return ", ".join(f"{words(str(key))}: {in_words(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
@@ -416,9 +393,7 @@ def in_words(value: Any) -> str:
 
 
 def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
-    """Return a description of the groups of a criterion. If [groups] contains the column, the description uses the labels of
-    [groups].
-    """
+    """Describe the groups of a criterion, with the labels of [groups] if these contain the column."""
 
     def column(name: str) -> str:
         groups = facts.groups.get(name)
@@ -429,9 +404,7 @@ def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
 
 
 def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns: Sequence[str], facts: PublicFacts) -> str:
-    """Describe how a criterion changes the values of original rows before a regression, for example by clipping them to a
-    range. The string is empty if they are not changed.
-    """
+    """Describe how a criterion changes the values of original rows before a regression, "" if not at all."""
     which = {
         "bins": "each original value is replaced by the representative value of its bin",
         "own target": "each value of a feature is replaced by the representative value of its bin",
@@ -451,17 +424,14 @@ def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns:
 
 @dataclass(frozen=True, kw_only=True)
 class PublicCounts:
-    """A table of public rows, divided into the bins of a candidate (a synthetic table). The caller guarantees that the rows
-    are public.
-    """
+    """A table of public rows in the bins of a candidate. The caller guarantees that the rows are public."""
 
     counts: Counts
 
 
 @dataclass(frozen=True, kw_only=True)
 class Offender:
-    """The part of a candidate with the largest error, such as the cell "age=18-24, sex=F", with its values in the candidate
-    and in the public table.
+    """The part of a candidate with the largest error, compared with a public table.
 
     Attributes
     ----------
@@ -478,5 +448,5 @@ class Offender:
 
 
 def share(rows: float, of: float) -> str:
-    """Return a share as a percentage with three significant digits, or "no rows" if `of` is 0."""
+    """Return a share as a percentage with three significant digits, "no rows" if `of` is 0."""
     return f"{figure(100 * rows / of, 3)}%" if of else "no rows"

@@ -1,4 +1,4 @@
-"""Define criteria that compare the mean of a column, or its median and other quantiles, within groups of rows."""
+"""Define criteria that compare means, medians or other quantiles of a column within groups of rows."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 
 def quantile_bins(rows: Counts, present: int, q: Fraction) -> np.ndarray:
-    """Return an (n_groups,) array with the bin of each group's q-quantile, or -1 for a group without rows. It is the lowest
-    bin for which at least a share q of the group's rows with a value lie in this bin or below.
+    """Return the (n_groups,) bin of each group's q-quantile: the lowest bin such that at least a share q of the group's
+    rows with a value lie there or below; -1 for a group without rows.
 
     Parameters
     ----------
@@ -62,22 +62,20 @@ def quantile_bins(rows: Counts, present: int, q: Fraction) -> np.ndarray:
 
 @reads_members
 class ConditionalMean(InGroups):
-    """The largest error of the mean of a column, such as the mean income of an age group, over all groups. In a formula, the
-    value is max over groups v of |resized mean_R(column | v) - mean_S(column | v)| (paper 4.5.3; theory 3.3, conditional
-    means).
+    """The largest error of the mean of a column, such as the mean income of an age group, over all groups: the maximum over
+    groups v of |resized mean_R(column | v) - mean_S(column | v)| (paper 4.5.3; theory 3.3, conditional means).
 
-    mean_S is the mean that readers compute from the representative values of the released bins. mean_R is the mean of the exact
-    values in the private file.
+    mean_S is computed from the representative values of the released bins, mean_R from the exact private values.
 
     Privacy
     -------
-    The sensitivity is (U - L) / min_v m_v. The resized mean of a group is sum/len if len >= m, else (sum + (m - len) w) / m,
-    where w is the middle of the range. The resized mean moves by at most (U - L)/m when one value is added, removed or replaced
-    (theory 3.3, conditional means). One replaced record adds, removes or replaces at most one value in each group, even if the
-    new record lacks a value. Rows without a value of the column or of the grouping column are in no group. Groups and m_v come
-    from the candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
+    The sensitivity is (U - L) / min_v m_v. The resized mean of a group is sum/len if len >= m, else (sum + (m - len) w) /
+    m, where w is the middle of the range. The resized mean moves by at most (U - L)/m when one value is added, removed or
+    replaced (theory 3.3, conditional means). One replaced record adds, removes or replaces at most one value in each group,
+    even if the new record lacks a value. Rows without a value of the column or of the grouping column are in no group.
+    Groups and m_v come from the candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
 
-    Each value is rounded to a grid point that is a function of the value's record alone.
+    Each value is rounded to a grid point that depends on its record alone.
 
     Rounding: a value counts as its difference from the middle of the range. This difference is a public function of the
     atomic bin of the value, and at most (U - L)/2 up to a relative error of 2^-53; w is then 0. The number of rows of a
@@ -90,16 +88,16 @@ class ConditionalMean(InGroups):
     Attributes
     ----------
     column : the column whose means are compared. Example: `column = "birth_weight"`.
-    values : "own" uses the exact values of the private rows, on the grid of the column (`step`). "bins" uses the representative
-        values of the released bins, as Hod & Canetti (2024) do. With "bins", the criterion does not detect errors within a bin.
+    values : "own" uses the exact values of the private rows, on the grid of the column (`step`). "bins" uses the
+        representative values of the released bins, as Hod & Canetti (2024) do, and does not detect errors within a bin.
         Example: `values = "bins"`.
-    by : the columns to group by, each separately. The groups are the bins of the column. If [groups] has the column, the
-        groups are the bins of [groups]. Example: `by = ["age", "sex"]`.
-    overall : if true, the criterion also compares the mean of all rows. Example: `overall = false`, `by = ["age"]`.
-    range : the lowest and the highest value. A value outside these limits counts as the nearer limit, so a narrow range
-        compares means of clipped values. The noise grows with the width of the range. Example: `range = [500, 5500]`.
-    size_margin : a public bound T on the error of the share of rows in a group. Group v of the private rows is resized to m_v =
-        max(1, count_S(v) - ceil(n T)) rows, where S is the released table. Choose T as the threshold of the criterion
+    by : the columns to group by, each separately. The groups are the column's bins of [groups] or, without these, its own
+        bins. Example: `by = ["age", "sex"]`.
+    overall : if true, the mean of all rows is also compared. Example: `overall = false`, `by = ["age"]`.
+    range : the lowest and the highest value, to which values are clipped. The noise grows with the width of the range.
+        Example: `range = [500, 5500]`.
+    size_margin : a public bound T on the error of the share of rows in a group. Group v of the private rows is resized to
+        m_v = max(1, count_S(v) - ceil(n T)) rows, where S is the released table. Choose T as the threshold of the criterion
         absolute_marginal_error. A larger T means more noise in small groups. A smaller T moves the mean of a group with few
         private rows towards the middle of the range. Example: `size_margin = 0.01`.
 
@@ -143,9 +141,7 @@ class ConditionalMean(InGroups):
         return self.range[1] - self.range[0]
 
     def rows(self, candidate: SyntheticTable) -> RowsOfGroups:
-        """Return the object that counts the rows of every group and sums their values, in the original table and in the
-        released table.
-        """
+        """Return the object that counts the rows of every group and sums their values, in either table."""
         from synthrelease.criteria.groupings_mechanism import RowsOfGroups
 
         return RowsOfGroups(
@@ -167,17 +163,16 @@ class ConditionalMean(InGroups):
         return [*unnumbered(setting, "column", self.column), *wrong] if self.column in setting.schema.names else wrong
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return the definitions of the sums of original counts that bound the criterion value. For every group, these are
-        its number of rows and the sum of (value - middle of the range) over its rows, in whole steps of a fine grid.
+        """Return, for every group, its number of rows and the sum of (value - middle of the range), in whole steps of a
+        fine grid.
         """
         numbers = self._in_steps(facts)[0]
         groups = self.groups_in(facts)
         return [Sums(columns=names, weights=np.stack([inside, inside * numbers]).astype(np.int64)) for names, inside in groups]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit on the bound on the error of a mean, for any table of n rows. If the noise leaves the sum of
-        the values of a group uncertain by +-h, the bound is at least h / n, because no group has more than n rows. The
-        result is the largest h / n.
+        """Return the least bound that any table of n rows can reach: the largest h / n, if noise leaves the sum of a
+        group's values uncertain by +-h.
         """
         step = (self.range[1] - self.range[0]) / FINEST
         return max(float(width[1]) for width in widths) * step / n
@@ -202,9 +197,7 @@ class ConditionalMean(InGroups):
 
 
 def check_range(ends: tuple[float, float]) -> None:
-    """Raise ValueError unless the range is increasing, and wide enough that floating-point numbers can distinguish means
-    in the range.
-    """
+    """Raise ValueError unless the range is increasing, and wide enough for floating-point numbers."""
     lowest, highest = ends
     if not lowest < highest:
         raise ValueError("range must be [lowest, highest], with lowest < highest")
@@ -215,21 +208,19 @@ def check_range(ends: tuple[float, float]) -> None:
 
 
 def middle(lowest: float, highest: float) -> float:
-    """Return the middle of a range."""
     return lowest + (highest - lowest) / 2
 
 
 def mean_error(lowest: float, highest: float) -> float:
     """Return an upper limit on the rounding error of the difference of two resized means.
 
-    A mean is at most half the width from the middle. Its products, the sum of these products, the quotient and the difference
-    are each rounded once, with an error of at most 2^-53 of the width.
+    Products, their sum, the quotient and the difference are each rounded once, with an error of at most 2^-53 of the width.
     """
     return 8 * 2.0**-53 * (highest - lowest)
 
 
 class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
-    """Explain a criterion that limits the largest error of a mean within a group of rows."""
+    """Explain a limit on the largest error of a mean within a group of rows."""
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return facts.unit(self.about.column)
@@ -247,8 +238,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """Return the width of the range divided by the smallest size to which a group is resized (theory 3.3, conditional
-        means)."""
+        """Return the width of the range divided by the smallest resized group (theory 3.3, conditional means)."""
         lowest, highest = self.about.range
         return (highest - lowest) / max(1, self.smallest(facts) - math.ceil(self.about.size_margin * facts.n))
 
@@ -266,7 +256,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         )
 
     def _value_limits(self, facts: PublicFacts) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (n_present,) lowest and highest value that an original row of each released bin can have."""
+        """Return the (n_present,) lowest and highest original value in each released bin."""
         column = facts.by_name[self.about.column]
         numbers = np.array(column.numbers[: column.present], dtype=float)
         low, high = column.value_limits if self.about.values == "own" else (numbers, numbers)
@@ -277,9 +267,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         return (self.about.range[1] - self.about.range[0]) / max(1, smallest)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the group whose mean in the candidate has the largest error, compared with public rows. Here, the means of
-        small groups are not resized.
-        """
+        """Return the group whose mean differs most between the candidate and public rows, without resizing."""
         values, centre = self.about.rows(candidate), middle(*self.about.range)
         offenders = []
         for grouping in groupings(self.about.by, self.about.overall, candidate.transformation, setting):
@@ -303,33 +291,31 @@ _FINEST = 10_000  # Quantiles are multiples of 1 / `_FINEST`
 
 @reads_members
 class ConditionalMedian(InGroups):
-    """Whether the median of a column in the private file lies at most `within` bins from the released median, in every group.
-    Other quantiles than the median are possible. The value is 0 or less if this is the case. Otherwise, it is the number of
-    excess rows on one side of these bins, as a share of all rows. In a formula, the value is max over groups g and quantiles q
-    of max(B - q n_g, A - (1 - q) n_g) / n. Of the n_g private rows of g, B lie more than `within` bins below the released
-    quantile, and A lie more than `within` bins above it.
+    """The largest excess of private rows on one side of a window of bins around the released median (or other quantiles) of
+    a column, over all groups, as a share of all rows. The value is max over groups g and quantiles q of max(B - q n_g, A -
+    (1 - q) n_g) / n. Of the n_g private rows of g, B lie more than `within` bins below the released quantile, and A more
+    than `within` bins above.
 
-    Let t be the bin of the released quantile, the (lower) q-quantile of group g in the candidate. The window is the bins t -
-    within to t + within. The criterion value is at most 0 if and only if, for every g and q, a q-quantile of the private rows
-    lies in the window.
+    Let t be the bin of the (lower) q-quantile of group g in the candidate. The window is the bins t - within to t + within.
+    The value is at most 0 if and only if, for every g and q, a q-quantile of the private rows lies in the window.
 
     Privacy
     -------
-    The sensitivity is 1/n. Groups and windows come from the candidate, so they are public. A private row of g adds 1 - q to B -
-    q n_g if it lies below the window, and -q otherwise. A row outside of g or without a value of the column adds 0. These three
-    numbers are in [-q, 1 - q], so a replaced record moves the sum by at most 1. The same holds for A - (1 - q) n_g. The maximum
-    keeps the sensitivity (theory 3.0, maxima). Nothing is divided by a private size, so small groups do not need more noise.
-    With q = a/b, the criterion value is a whole number over b n, rounded once.
+    The sensitivity is 1/n. Groups and windows come from the candidate, so they are public. A private row of g adds 1 - q to
+    B - q n_g if it lies below the window, and -q otherwise. A row outside of g or without a value of the column adds 0.
+    These three numbers are in [-q, 1 - q], so a replaced record moves the sum by at most 1. The same holds for A - (1 - q)
+    n_g. The maximum keeps the sensitivity (theory 3.0, maxima). Nothing is divided by a private size, so small groups do
+    not need more noise. With q = a/b, the criterion value is a whole number over b n, rounded once.
 
     Attributes
     ----------
-    column : the column whose medians are compared. The bins of this column have an order. Example: `column = "income"`.
-    by : the columns to group by, each separately. The groups are the bins of the column. If [groups] has the column, the
-        groups are the bins of [groups]. Example: `by = ["age", "sex"]`.
-    overall : if true, the criterion also compares the quantiles of all rows. Example: `overall = false`, `by = ["age"]`.
-    within : how many bins the quantile of the file may lie from the quantile of the release; 0 requires the same bin. Example:
+    column : the column whose medians are compared, with ordered bins. Example: `column = "income"`.
+    by : the columns to group by, each separately. The groups are the column's bins of [groups] or, without these, its own
+        bins. Example: `by = ["age", "sex"]`.
+    overall : if true, the quantiles of all rows are also compared. Example: `overall = false`, `by = ["age"]`.
+    within : how many bins the private quantile may lie from the released quantile; 0 requires the same bin. Example:
         `within = 1`.
-    quantiles : the quantiles that are compared, each between 0 and 1. Example: `quantiles = [0.25, 0.5, 0.75]`.
+    quantiles : the compared quantiles, each between 0 and 1. Example: `quantiles = [0.25, 0.5, 0.75]`.
 
     Examples
     --------
@@ -364,10 +350,9 @@ class ConditionalMedian(InGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return the definitions of the sums of original counts that bound the criterion value: two for every group,
-        quantile q and bin t. The first is the group's rows below t minus q times all its rows. The second is its rows above
-        t minus (1 - q) times all its rows. Both are multiplied by the denominator of q, so that the weights are whole
-        numbers.
+        """Return two sums for every group, quantile q and bin t: the group's rows below t minus q times all its rows, and
+        its rows above t minus (1 - q) times all its rows. Both are multiplied by the denominator of q, so that weights are
+        whole numbers.
         """
         bins, sums = np.arange(len(facts.by_name[self.column].labels)), list[Sums]()
         edges = np.arange(-1, len(bins) + 1)[:, None]
@@ -408,7 +393,7 @@ class ConditionalMedian(InGroups):
 
 
 class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
-    """Explain the excess of original rows beyond the windows of bins around the released quantiles, as a share of all rows."""
+    """Explain the excess of original rows beyond the windows around the released quantiles, as a share of all rows."""
 
     def sentence(self, facts: PublicFacts) -> str:
         which = "median" if self.about.quantiles == (0.5,) else f"quantile ({in_words(self.about.quantiles)})"
@@ -421,18 +406,14 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         )
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on how much the excess of rows beyond a window can change because the release uses a random subset
-        of the rows. The excess changes at most as much as one share of the rows.
-
-        The excess below a bin is 1 - q times the share of all rows that lie there, minus q times the share of the other
-        rows of the group. Above a bin, q and 1 - q are exchanged.
+        """Return a limit on how much the excess of rows beyond a window changes because the release uses a random subset of
+        the rows. The excess is a weighted difference of two shares of all rows, and changes at most as much as one share.
         """
         return self.drawn_shares(drawing, facts, facts.by_name[self.about.column].present)
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Return the limits on original counts that follow if the criterion value is at most `limit`. In every group of n_g
-        original rows and for every quantile q, B - q n_g and A - (1 - q) n_g are at most n * limit. Here B rows of the
-        group lie below the window around the released quantile, and A rows above it.
+        """Return the limits on original counts at a criterion value of at most `limit`: in every group and for every
+        quantile q, B - q n_g and A - (1 - q) n_g are at most n * limit.
         """
         errors = []
         for columns, inside in self.about.groups_in(facts):
@@ -446,9 +427,7 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         return SumErrors(sums=tuple(errors), criterion=self.about.name)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the group and the quantile with the largest excess of public rows on one side of the window around the
-        released quantile.
-        """
+        """Return the group and the quantile with the largest excess of public rows beyond the window."""
         labels = candidate.transformation.binning(self.about.column).labels
 
         def words_of(window: Windows) -> tuple[float, Offender]:

@@ -43,11 +43,10 @@ _COUNTED = "Errors are multiplied by the original and divided by the released si
 
 
 class SharesInGroups(InGroups):
-    """Compare shares of rows within groups. This is the base class of all criteria about such shares.
+    """The base class of all criteria about shares of rows within groups.
 
-    Let group g have n_g private rows, of which a_g count for the share. Let the candidate have m_g rows in group g, of which a
-    share p_g counts. Only rows with a value are counted. The error of the share is |a_g - p_g n_g| / m_g (theory 3.12,
-    difference in proportions).
+    Let group g have n_g private rows with a value, of which a_g count for the share, and m_g released rows with a value, of
+    which a share p_g counts. The error of the share is |a_g - p_g n_g| / m_g (theory 3.12, difference in proportions).
     """
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
@@ -63,9 +62,7 @@ class SharesInGroups(InGroups):
             yield f"{self.column!r} is the column whose shares are compared, so it cannot be in `by`"
 
     def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> list[SharesOfGroups]:
-        """Return the compared shares of rows in a candidate's table, as one object for each grouping of its rows, such as by
-        age.
-        """
+        """Return the compared shares of a candidate, as one object for each grouping of its rows."""
         from synthrelease.criteria.groupings_mechanism import SharesOfGroups
 
         transformation = candidate.transformation
@@ -81,19 +78,15 @@ class SharesInGroups(InGroups):
         ]
 
     def counted_bins(self, candidate: SyntheticTable, setting: Setting) -> np.ndarray | None:
-        """Return an (n_bins,) mask of the bins that the share counts. Return None if the shares are the cumulative shares at
-        every bin.
-        """
+        """Return an (n_bins,) mask of the bins that the share counts, or None for the cumulative shares at every bin."""
         return None
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return, for every compared share, an (n_bins,) mask of the released bins whose rows this share counts."""
+        """Return, for every compared share, an (n_bins,) mask of the released bins that it counts."""
         raise NotImplementedError
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return which sums of original counts bound the criterion value: for every share and group, the number of rows that
-        the share counts, and the number of other rows with a value.
-        """
+        """Return, for every share and group, the number of rows that the share counts, and of other rows with a value."""
         pairs = product(self.bins_of_shares(facts), self.groups_in(facts))
         return [
             Sums(columns=columns, weights=np.stack([inside * bins, inside * ~bins]).astype(np.int64))
@@ -101,9 +94,8 @@ class SharesInGroups(InGroups):
         ]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return a lower limit on the bound on the error of a share, for any table of n rows. The error depends on two
-        original counts: the rows that the share counts, and the other rows of the group. If the noise leaves both counts
-        uncertain by at least +-h rows, the bound is at least h / n, because no group has more than n released rows.
+        """Return the least bound that any table of n rows can reach: h / n, if noise leaves both the counted and the other
+        rows of a group uncertain by at least +-h.
         """
         return max(float(width.min()) for width in widths) / n
 
@@ -123,7 +115,7 @@ Shares = TypeVar("Shares", bound=SharesInGroups)
 
 
 class SharesInGroupsExplained(InGroupsExplained[Shares]):
-    """Explain a criterion that limits the largest error of a share within a group of rows."""
+    """Explain a limit on the largest error of a share within a group of rows."""
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "share of a group"
@@ -132,14 +124,13 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return 1 / self.about.rows_of_smallest_group(n, setting)
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """Return 1 / (number of released rows in the smallest group). Only rows with a value of the column are counted."""
+        """Return 1 / (number of released rows with a value in the smallest group)."""
         return 1 / max(1, self.smallest(facts))
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return a limit on how much the error of a share can change because the release uses a random subset of the rows.
-        Return None if a group is empty. The error depends on two shares of all rows: those that are counted, and the other
-        rows of the group. It changes at most as much as the larger change of these two shares, divided by the group's part
-        of the release.
+        """Return a limit on how much the error of a share changes because the release uses a random subset of the rows.
+        None if a group is empty. The error changes at most as much as the share of counted or of other rows of the group
+        among all rows, divided by the group's part of the release.
         """
         smallest = self.smallest(facts)
         if not smallest:
@@ -147,9 +138,7 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return self.drawn_shares(drawing, facts, len(self.about.bins_of_shares(facts))) * facts.n / smallest
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Return the bounds on original counts that follow from a limit on the criterion value: |a_g - p_g n_g| <= limit m_g
-        for every group and share. Here a share counts a_g of n_g original rows, and the part p_g of m_g released rows.
-        """
+        """Return the bounds on original counts at this limit: |a_g - p_g n_g| <= limit m_g for every group and share."""
         shares, errors = self.about.bins_of_shares(facts), []
         for columns, inside in self.about.groups_in(facts):
             rows = rows_of_group(columns, inside, facts)
@@ -161,12 +150,10 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return SumErrors(sums=tuple(errors), criterion=self.about.name)
 
     def share_in_words(self, index: int, candidate: SyntheticTable) -> str:
-        """Return the name of a share as a string."""
+        """Return the name of a share."""
         raise NotImplementedError
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the group and the share with the largest error."""
-
         def furthest_of(shares: SharesOfGroups) -> tuple[float, Offender]:
             errors = shares.errors(public.counts)
             group, column = (int(index) for index in np.unravel_index(errors.argmax(), errors.shape))
@@ -187,31 +174,29 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
 
 @reads_members
 class KolmogorovDistance(SharesInGroups):
-    """The largest error of a cumulative share, such as the share of incomes up to 2,000, over all groups and all bins. In a
-    formula, the value is max over groups g and bins t of |a_gt - p_gt n_g| / m_g. Of the n_g private rows of a group, a_gt are
-    at or below t. Of its m_g released rows, a share p_gt are at or below t.
+    """The largest error of a cumulative share, such as the share of incomes up to 2,000, over all groups and bins: max over
+    groups g and bins t of |a_gt - p_gt n_g| / m_g. Of the n_g private rows of a group, a_gt are at or below t. Of its m_g
+    released rows, a share p_gt are at or below t.
 
-    Only rows with a value of the column count. a_gt - p_gt n_g = n_g (cumulative share in the original - p_gt), so the
-    criterion value is the Kolmogorov distance of the two distributions within the group times n_g / m_g. Criterion value
-    and distance are equal if the size of the group is right. At a distance d, every quantile q of the original lies between
-    the quantiles q - d and q + d of the release, up to the width of a bin. The bins are the bins of the released table.
-    With wide bins, the distributions are compared at fewer points.
+    Only rows with a value of the column count. The value is the Kolmogorov distance of the two distributions within the
+    group times n_g / m_g, and equal to the distance if the size of the group is right. At a distance d, every quantile q of
+    the original lies between the quantiles q - d and q + d of the release, up to the width of a bin. The bins are the
+    released bins; wide bins compare the distributions at fewer points.
 
     Privacy
     -------
     The sensitivity is 1 / min m_g under replacing one of n rows, where n and the candidate are public. For one g and t, a
     private row of g adds (1 - p_gt)/m_g if it lies at or below t, and -p_gt/m_g otherwise. A row outside of g or without a
-    value adds 0. All these values are in an interval of length 1/m_g, so one replaced record moves the sum by at most 1/m_g.
-    The maximum keeps the sensitivity (theory 3.0, maxima), however many bins there are. Nothing is divided by a private size.
-    The criterion value is a quotient of whole numbers, rounded as in `difference_in_proportions`.
+    value adds 0. All these values are in an interval of length 1/m_g, so one replaced record moves the sum by at most
+    1/m_g. The maximum keeps the sensitivity (theory 3.0, maxima), however many bins there are. Nothing is divided by a
+    private size. The criterion value is a quotient of whole numbers, rounded as in `difference_in_proportions`.
 
     Attributes
     ----------
-    column : the column whose distributions are compared. The bins of this column have an order. Example: `column = "income"`.
-    by : the columns to group by, each separately. The groups are the bins of the column. If [groups] has the column, the
-        groups are the bins of [groups]. Example: `by = ["age", "sex"]`.
-    overall : if true, the criterion also compares the distribution over all rows. Example: `overall = false`, `by =
-        ["age"]`.
+    column : the column whose distributions are compared, with ordered bins. Example: `column = "income"`.
+    by : the columns to group by, each separately. The groups are the column's bins of [groups] or, without these, its own
+        bins. Example: `by = ["age", "sex"]`.
+    overall : if true, the distribution over all rows is also compared. Example: `overall = false`, `by = ["age"]`.
 
     Examples
     --------
@@ -228,15 +213,13 @@ class KolmogorovDistance(SharesInGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return a mask for every cumulative share: for every released bin of values except the last bin, an (n_bins,) mask
-        of this bin and the bins below it.
-        """
+        """Return, for every released bin of values except the last, an (n_bins,) mask of this bin and all bins below."""
         column = facts.by_name[self.column]
         return [np.arange(len(column.labels)) <= last for last in range(max(1, column.present - 1))]
 
 
 class KolmogorovDistanceExplained(SharesInGroupsExplained[KolmogorovDistance]):
-    """Explain a criterion that limits the largest error of a cumulative share within a group of rows."""
+    """Explain a limit on the largest error of a cumulative share within a group of rows."""
 
     def sentence(self, facts: PublicFacts) -> str:
         return (
@@ -254,33 +237,32 @@ class KolmogorovDistanceExplained(SharesInGroupsExplained[KolmogorovDistance]):
 
 @reads_members
 class DifferenceInProportions(SharesInGroups):
-    """The largest error of the share of rows that meet a condition, such as the share of patients in hospital, over all groups.
-    In a formula, the value is max over groups g of |a_g - p_g n_g| / m_g. Of the n_g private rows of a group, a_g meet the
-    condition. Of its m_g released rows, a share p_g meet the condition.
+    """The largest error of the share of rows that meet a condition, such as the share of patients in hospital, over all
+    groups: max over groups g of |a_g - p_g n_g| / m_g. Of the n_g private rows of a group, a_g meet the condition. Of its
+    m_g released rows, a share p_g meets the condition.
 
-    Only rows with a value of the column count. a_g - p_g n_g = n_g (share in the original - p_g), so the criterion value is the
-    error of the share times n_g / m_g. The criterion value and the error are equal if the size of the group is right. Then the
-    difference of two groups' shares (a risk difference) has an error of at most the sum of their two errors.
+    Only rows with a value of the column count. The value is the error of the share times n_g / m_g, and equal to the error
+    if the size of the group is right. Then the difference of two groups' shares (a risk difference) has an error of at most
+    the sum of their two errors.
 
     Privacy
     -------
-    The sensitivity is 1 / min m_g. Both p_g and m_g come from the candidate, so they are public. A private row of g adds (1 -
-    p_g)/m_g if it meets the condition, and -p_g/m_g otherwise. A row outside of g or without a value adds 0. All these values
-    are in an interval of length 1/m_g, so one replaced record moves the sum by at most 1/m_g. The maximum keeps the sensitivity
-    (theory 3.0, maxima). Nothing is divided by a private size, so no margin is needed and no group is filled up. The criterion
-    value is the whole number a_g m_g - (p_g m_g) n_g, which is exact for any size, divided by m_g^2. The quotient is at most n
-    / m_g and has a relative error of at most 2^-51. This is at most 4 n 2^-53 of the sensitivity, which is below a quarter of a
-    grid step up to 2^40 rows (`laplace_figure`).
+    The sensitivity is 1 / min m_g. Both p_g and m_g come from the candidate, so they are public. A private row of g adds (1
+    - p_g)/m_g if it meets the condition, and -p_g/m_g otherwise. A row outside of g or without a value adds 0. All these
+    values are in an interval of length 1/m_g, so one replaced record moves the sum by at most 1/m_g. The maximum keeps the
+    sensitivity (theory 3.0, maxima). Nothing is divided by a private size, so no margin is needed and no group is filled
+    up. The criterion value is the whole number a_g m_g - (p_g m_g) n_g, which is exact for any size, divided by m_g^2. The
+    quotient is at most n / m_g and has a relative error of at most 2^-51. This is at most 4 n 2^-53 of the sensitivity,
+    which is below a quarter of a grid step up to 2^40 rows (`laplace_figure`).
 
     Attributes
     ----------
     column : the column to which the condition applies. Example: `column = "hospital"`.
-    bins : the labels of the bins that meet the condition. These are bins of [groups], if [groups] has the column, and otherwise
-        bins that every alternative has. Example: `bins = ["yes"]`.
-    by : the columns to group by, each separately. The groups are the bins of the column. If [groups] has the column, the
-        groups are the bins of [groups]. Example: `by = ["diabetes"]`.
-    overall : if true, the criterion also compares the share among all rows. Example: `overall = false`, `by =
-        ["diabetes"]`.
+    bins : the labels of the bins that meet the condition: the column's bins of [groups] or, without these, bins that every
+        alternative has. Example: `bins = ["yes"]`.
+    by : the columns to group by, each separately. The groups are the column's bins of [groups] or, without these, its own
+        bins. Example: `by = ["diabetes"]`.
+    overall : if true, the share among all rows is also compared. Example: `overall = false`, `by = ["diabetes"]`.
 
     Examples
     --------
@@ -299,7 +281,7 @@ class DifferenceInProportions(SharesInGroups):
         return self.column_mistakes(setting) or condition_mistakes(setting, "bins", self.column, self.bins)
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return a list with one (n_bins,) mask of the released bins that meet the condition."""
+        """Return one (n_bins,) mask, of the released bins that meet the condition."""
         column = facts.by_name[self.column]
         groups = facts.groups.get(self.column) or [
             Group(label=label, inside=tuple(label == other_label for other_label in column.labels)) for label in column.labels
@@ -312,7 +294,7 @@ class DifferenceInProportions(SharesInGroups):
 
 
 class DifferenceInProportionsExplained(SharesInGroupsExplained[DifferenceInProportions]):
-    """Explain a criterion that limits the largest error of the share of rows that meet a condition, within a group of rows."""
+    """Explain a limit on the largest error of the share of rows that meet a condition, within a group of rows."""
 
     def sentence(self, facts: PublicFacts) -> str:
         return (

@@ -1,16 +1,15 @@
-"""Determine from public facts about the measurements which associations between columns the rows of a model preserve
-("carry").
+"""Determine from public facts about the measurements which associations between columns a model's rows preserve ("carry").
 
 Theory 12.15, associations that rows carry:
 
 - The model matches a measured table within its noise, so the rows **carry** the association of its columns. A table is
-**mostly noise** in two cases. First, the noise alone would make independent columns look more associated than these columns
-are, and more than independent columns look by chance (`noise_strength`). Second, the prior is so strong that the fit
-reproduces less than the share `LEAST_REPEATED` of an association. A table of three columns is also mostly noise if the mean
-noise of a cell exceeds its mean number of rows. - The model is a product of its tables, sums and rules. Columns that lie on
-every path between two other columns **separate** them: given the separating columns, the two are independent. So the rows
-carry such a pair **in part**. - Columns without a path between them are independent in the rows, even if they are
-associated in the file.
+  **mostly noise** in two cases. First, the noise alone would make independent columns look more associated than these
+  columns are, and more than independent columns look by chance (`noise_strength`). Second, the prior is so strong that the
+  fit reproduces less than the share `LEAST_REPEATED` of an association. A table of three columns is also mostly noise if
+  the mean noise of a cell exceeds its mean number of rows.
+- The model is a product of its tables, sums and rules. Columns that lie on every path between two other columns
+  **separate** them: given the separating columns, the two are independent. So the rows carry such a pair **in part**.
+- Columns without a path between them are independent in the rows, even if they are associated in the file.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Build a Bayesian network from noisy joint tables, and sample rows from this network. All of this is post-processing.
+"""Build a Bayesian network from noisy joint tables, and sample rows from it. All of this is post-processing.
 
-Three steps improve the accuracy with the same measurements (docs/appendix/benchmarks.md states the gain of each step):
+Three steps improve the accuracy with the same measurements (docs/appendix/benchmarks.md):
 
-1. Tables are made consistent. If several tables contain the same columns, their marginals on these columns are averaged,
-  weighted by precision, small sets of columns first (Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4).
-2. Negative counts are removed. Each table is replaced by the nearest non-negative table that has two given marginals: the
-  averaged marginal of its column, and the marginal of its parents under the network so far. So removing negative counts moves
-  no mass between bins.
+1. Tables are made consistent: their marginals on common columns are averaged, weighted by precision, small sets of columns
+   first (Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4).
+2. Each table is replaced by the nearest non-negative table with two given marginals: the averaged marginal of its column,
+   and the marginal of its parents under the network so far. So removing negative counts moves no mass between bins.
 3. Rows are drawn by systematic rounding of expected counts instead of independent draws.
 """
 
@@ -40,7 +39,7 @@ _CELLS_AT_ONCE = 2**18  # Approximate number of cells times bins for which whole
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyTable:
-    """A measured joint table; `values` has one axis per column, in the order of `columns`, with the child column last."""
+    """A measured joint table; `values` has one axis per column of `columns`, the child column last."""
 
     columns: tuple[int, ...]
     values: np.ndarray
@@ -48,9 +47,7 @@ class NoisyTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A node of a Bayesian network: a column, its parent columns, and the conditional probabilities Pr[column | parents].
-    The array has the axes (parents..., column).
-    """
+    """A node of a Bayesian network: a column, its parents, and Pr[column | parents] with the axes (parents..., column)."""
 
     column: int
     parents: tuple[int, ...]
@@ -63,12 +60,10 @@ class BayesianNetwork:
 
     Attributes
     ----------
-    layout : the layout of all columns.
-    families : the columns with their conditional probabilities, in the order in which they are sampled.
-    evenly : whether `even_bins` assigns the bins of further columns to whole rows. Otherwise these bins are drawn
-        independently.
-    shown : if the last columns are running counts (`counters`), the layout of the columns before them. Sampled rows are reduced
-        to these columns. None means that all columns are kept.
+    families : the columns with their conditional probabilities, in sampling order.
+    evenly : whether `even_bins` assigns bins to whole rows. Otherwise these bins are drawn independently.
+    shown : if the last columns are running counts (`counters`), the layout of the columns before them, to which sampled
+        rows are reduced. Otherwise None.
     """
 
     layout: Layout
@@ -83,23 +78,21 @@ class BayesianNetwork:
 
     @classmethod
     def most_cells(cls, n_columns: int) -> int:
-        """Return the largest number of cells in memory while sampling this number of columns."""
+        """Return the largest number of cells in memory while sampling."""
         return max(1, cls.frontier_limit * cls.frontier_columns // max(cls.frontier_columns, n_columns))
 
     @classmethod
     def peak_cells(cls, layout: Layout) -> int:
-        """Return the largest number of numbers in memory while rows are sampled: six for every cell."""
+        """Return the largest number of numbers in memory while sampling."""
         return 6 * min(layout.n_cells, cls.most_cells(len(layout.sizes))) + cls.divided_cells(layout)
 
     @classmethod
     def divided_cells(cls, layout: Layout) -> int:
-        """Return the memory, in numbers, for giving whole rows a bin of one more column: six numbers for each cell and bin."""
+        """Return the memory, in numbers, for giving whole rows a bin of one more column."""
         return 6 * min(layout.n_cells, max(_CELLS_AT_ONCE, *layout.sizes))
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Draw n rows column by column, each column given its parents. As long as memory allows, expected counts are used
-        instead of random rows.
-        """
+        """Draw n rows column by column, each column given its parents."""
         pieces, counts = zip(*map(self._packed, self.pieces(n, generator)), strict=True)
         parts = [in_a_row([piece.pop(0) for piece in pieces]) for _ in self.layout.packs]
         rows = Counts.of_parts(self.layout, parts, joined(counts))
@@ -108,17 +101,15 @@ class BayesianNetwork:
         return Counts.of(self.shown, [rows.bins[column] for column in range(len(self.shown.sizes))], rows.counts)
 
     def _packed(self, piece: Frontier) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the rows of a batch as compact codes (made by `packed`), and the number of copies of each row."""
+        """Return the rows of a batch as compact codes, and the number of copies of each."""
         digits = [piece.digits[column] for column in range(len(self.layout.sizes))]
         return packed(self.layout, digits), as_ones(piece.expected.astype(np.int64))
 
     def pieces(self, n: int, generator: np.random.Generator) -> Iterator[Frontier]:
-        """Yield n drawn rows in batches. A batch lists distinct rows with their numbers of copies, so it works for any
-        number of columns, even if a cell number would not fit into 64 bits.
+        """Yield n drawn rows in batches of about `_ROWS_TOGETHER` rows, or in one batch if bins are assigned evenly or all
+        columns fit before rounding. A batch lists distinct rows with their numbers of copies.
 
-        A batch has about `_ROWS_TOGETHER` rows, because all rows with the bins of all columns would take much memory. If
-        bins are assigned evenly, or if all columns fit before rounding, one batch has all rows. The distribution of the
-        rows does not depend on the batches (theory 12.18, rows in pieces).
+        The distribution of the rows does not depend on the batches (theory 12.18, rows in pieces).
         """
         cells = self.most_cells(len(self.families))
         frontier = Frontier(sizes=self.layout.sizes, n=n, cells=cells, generator=generator, evenly=self.evenly)
@@ -132,16 +123,16 @@ class BayesianNetwork:
 
 
 class Frontier:
-    """The rows of a sample while they are drawn from a network, one column after the other. Rows that have equal bins in
-    all columns so far are stored as one cell with a number of rows, which may be an expected number.
+    """The rows of a sample while they are drawn column by column. Equal rows form one cell with a number of rows, which may
+    be an expected number.
 
-    If the next column would exceed `cells` cells, the expected counts are first rounded to n whole rows. After the rounding,
-    each row gets a bin by an independent draw, or evenly (`even_bins`). A cell of probability 0 never gets a row.
+    If the next column would exceed `cells` cells, the expected counts are rounded to n whole rows. Then each row gets a bin
+    by an independent draw, or evenly (`even_bins`). A cell of probability 0 never gets a row.
 
     Attributes
     ----------
     digits : for each column, its (n_cells,) bins, in the smallest type that fits.
-    expected : (n_cells,) expected counts, or whole counts if the expected counts were rounded.
+    expected : (n_cells,) counts, whole after the rounding.
     """
 
     def __init__(self, *, sizes: Sequence[int], n: int, cells: int, generator: np.random.Generator, evenly: bool = False):
@@ -149,15 +140,11 @@ class Frontier:
         self._n, self._cells, self._generator, self._whole, self._evenly = n, cells, generator, False, evenly
 
     def has_room_for(self, family: Family) -> bool:
-        """Return whether one more column can be drawn with expected counts, which need a cell for each combination of bins.
-        If there would be too many cells, the counts must first be rounded to whole rows.
-        """
+        """Return whether one more column can be drawn before the counts are rounded to whole rows."""
         return len(self.expected) * self.sizes[family.column] <= self._cells
 
     def pieces(self) -> Iterator[Frontier]:
-        """Divide the cells, after rounding, into batches of about `_ROWS_TOGETHER` rows, and yield the batches. A cell is
-        never divided.
-        """
+        """Divide the rounded cells, each undivided, into batches of about `_ROWS_TOGETHER` rows."""
         ends = np.cumsum(self.expected)
         cuts = np.searchsorted(ends, np.arange(_ROWS_TOGETHER, self._n, _ROWS_TOGETHER))
         for start, stop in pairwise([0, *np.unique(cuts).tolist(), len(ends)]):
@@ -167,9 +154,7 @@ class Frontier:
             yield piece
 
     def extend(self, families: Sequence[Family]) -> None:
-        """Give every cell its bins in further columns, in sampling order. A family is a column with its parents and its
-        probabilities.
-        """
+        """Give every cell its bins in further columns, in sampling order."""
         for family in families:
             if not self.has_room_for(family):
                 self.finish()
@@ -181,9 +166,7 @@ class Frontier:
             self._take(cells, family.column, values, counts[cells, values])
 
     def _extend_whole(self, family: Family) -> None:
-        """Give each row a random bin of one more column. A cell with several rows is split, so the order of the cells
-        changes.
-        """
+        """Give each row a random bin of one more column. The order of the cells changes."""
         alone = self.expected == 1
         if alone.all():
             parents = [self.digits[parent] for parent in family.parents]
@@ -199,8 +182,6 @@ class Frontier:
     def _split(self, family: Family, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Split cells with several rows among the bins of one more column. For each new cell, return the index of the old
         cell, the bin and the number of rows.
-
-        Cells are processed in blocks, because an array over all cells and bins could be too large.
         """
         blocks = [(cells[:0], np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64))]
         at_once = max(1, _CELLS_AT_ONCE // self.sizes[family.column])
@@ -214,8 +195,8 @@ class Frontier:
         return cells, values, counts
 
     def _extend_evenly(self, family: Family) -> None:
-        """Give each row a bin of one more column. Among rows with the same bins of the parent columns, bins occur as often
-        as their probabilities say.
+        """Give each row a bin of one more column. Among rows with the same parents, bins occur as often as their
+        probabilities say.
         """
         totals = self.expected.astype(np.int64)
         cells, values, rows = even_bins(
@@ -227,24 +208,20 @@ class Frontier:
         self._take(cells, family.column, values, rows.astype(float))
 
     def _shares_of(self, family: Family, cells: np.ndarray) -> np.ndarray:
-        """Return the (cells, bins) conditional probabilities of a column, given the bins of its parents in each of these
-        cells.
-        """
+        """Return the (cells, bins) conditional probabilities of a column in these cells."""
         rows = family.conditional[tuple(self.digits[parent][cells] for parent in family.parents)]
         return np.broadcast_to(rows, (len(cells), self.sizes[family.column]))
 
     def _take(self, cells: np.ndarray, column: int, values: np.ndarray, expected: np.ndarray) -> None:
-        """Replace the current cells by new cells, which also have a bin in one more column. For each new cell, `cells` has
-        the current cell from which it comes, `values` its bin in the new column, and `expected` its count.
+        """Replace the cells by new cells with one more column: for each, the current cell from which it comes, its bin in
+        the new column, and its count.
         """
         self.digits = {other: bins[cells] for other, bins in self.digits.items()}
         self.digits[column] = values.astype(np.min_scalar_type(self.sizes[column] - 1))
         self.expected = expected
 
     def finish(self) -> None:
-        """Round the expected counts to n whole rows, in place. Cells are ordered so that a row that rounding moves goes to
-        a similar cell.
-        """
+        """Round the expected counts to n whole rows, in place. Rows that rounding moves go to similar cells."""
         if self._whole:
             return
         bins = [self.digits[column] for column in sorted(self.digits)]
@@ -257,7 +234,7 @@ class Frontier:
         self._whole = True
 
     def shares(self, columns: tuple[int, ...]) -> np.ndarray:
-        """Return the joint distribution of these columns over the cells so far, as an array with one axis for each column."""
+        """Return the joint distribution of these columns over the cells so far, one axis per column."""
         shape = tuple(self.sizes[column] for column in columns)
         codes = np.zeros(len(self.expected), dtype=np.int64)
         for column, size in zip(columns, shape, strict=True):
@@ -267,11 +244,10 @@ class Frontier:
 
 
 def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Generator) -> np.ndarray:
-    """Round expected counts to integers that sum to n. First the counts are scaled to the sum n. Each integer is then the floor
-    or the ceiling of its scaled count, and its expected value is the scaled count.
+    """Round expected counts, scaled to the sum n, to integers that sum to n. Each is the floor or the ceiling of its scaled
+    count, which is its expected value.
 
-    This is systematic sampling (Madow 1949) with n equally spaced points and one random offset on the line of cells. Sums over
-    neighbouring cells have an error below 1.
+    This is systematic sampling (Madow 1949) with one random offset. Sums over neighbouring cells have an error below 1.
     """
     total = expected.sum()
     if not (np.isfinite(total) and total > 0):
@@ -282,10 +258,8 @@ def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Gener
 
 
 def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Divide a whole-number total for each row of an array among the cells of this row, in proportion to their shares, by
-    systematic rounding. The random offset of the rounding is drawn independently for every row.
-
-    The offsets must be independent: otherwise all rows with total 1 and the same shares would choose the same cell.
+    """Divide each row's total among its cells in proportion to their shares, by systematic rounding with an independent
+    random offset per row.
     """
     edges = np.floor(np.cumsum(shares, axis=1) * totals[:, None] + generator.random(len(totals))[:, None])
     last = shares.shape[1] - 1 - np.argmax(shares[:, ::-1] > 0, axis=1)
@@ -296,15 +270,14 @@ def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.rand
 def build_network(
     tables: Sequence[NoisyTable], n: int, layout: Layout, plausibility: Plausibility, generator: np.random.Generator
 ) -> BayesianNetwork:
-    """Build a Bayesian network from noisy tables, one for each column with its parents. The tables are in sampling order,
-    so a column comes after its parents.
+    """Build a Bayesian network from noisy tables, one for each column with its parents, in sampling order.
 
     Parameters
     ----------
     n : the public number of rows.
     plausibility : the rules, whose structural zeros are exact zeros of the network.
-    generator : the public random generator. It draws rows of the model if the distribution of some parents is too large to be
-        computed exactly.
+    generator : the public random generator. It draws rows if the distribution of some parents is too large to be computed
+        exactly.
     """
     free = [~plausibility.structural_zeros(table.columns) for table in tables]
     agreed = agree(tables, free, n)
@@ -323,12 +296,12 @@ def build_network(
 
 
 def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> list[NoisyTable]:
-    """Change noisy tables so that they agree: if several tables contain the same columns, these columns have the same
-    marginal counts in all of them. The common counts are averages, weighted by precision.
+    """Change noisy tables so that their marginals on common columns agree. Each common marginal is an average weighted by
+    precision.
 
     Parameters
     ----------
-    free : for each table, a mask that is False at structural zeros. These cells become 0 and have no noise.
+    free : for each table, a mask that is False at structural zeros, which become 0.
     n : the public number of rows, the exact total of every table.
     """
     values = [np.where(mask, table.values, 0.0) for table, mask in zip(tables, free, strict=True)]
@@ -350,9 +323,7 @@ def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> l
 
 
 def shared_sets(column_sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return every set of columns that two or more tables have in common. The empty set comes first, and small sets come
-    before large sets.
-    """
+    """Return every set of columns that two or more tables have in common, small sets first, beginning with the empty set."""
     closure: set[frozenset[int]] = set()
     for columns in column_sets:  # every intersection of the tables so far, with and without one more table
         closure |= {intersection & set(columns) for intersection in closure} | {frozenset(columns)}
@@ -391,9 +362,7 @@ def _onto_simplices(totals: np.ndarray, allowed: np.ndarray) -> Callable[[np.nda
 def nearest_with_margins(
     values: np.ndarray, row_totals: np.ndarray, column_totals: np.ndarray, allowed: np.ndarray
 ) -> np.ndarray:
-    """Return the non-negative table nearest to `values` with given row and column sums, by Dykstra's alternating
-    projections.
-    """
+    """Return the non-negative table nearest to `values` with given row and column sums (Dykstra's alternating projections)."""
     onto_columns, onto_rows = _onto_simplices(column_totals, allowed.T), _onto_simplices(row_totals, allowed)
     table, row_part, column_part = values, np.zeros_like(values), np.zeros_like(values)
     for _ in range(_DYKSTRA_STEPS):
@@ -407,9 +376,7 @@ def nearest_with_margins(
 
 
 def _conditional(table: np.ndarray, column_totals: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Divide every row of a table by its sum, so that it becomes a distribution. A row of zeros gets the overall
-    distribution of the column, restricted to allowed cells.
-    """
+    """Divide every row of a table by its sum. A row of zeros gets the overall distribution of the column on allowed cells."""
     fallback = np.where(allowed, column_totals + 1e-9, 0.0)
     sums = table.sum(axis=1, keepdims=True)
     filled = np.where(sums > 0, table, fallback)
@@ -419,12 +386,10 @@ def _conditional(table: np.ndarray, column_totals: np.ndarray, allowed: np.ndarr
 
 
 def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], drawn: Frontier) -> np.ndarray:
-    """Return the joint probabilities of the parent columns in a network that is still being built. The axes are in the
-    order of `parents`.
+    """Return the joint probabilities of the parents in a network under construction, with axes in the order of `parents`.
 
-    Only the parents and the ancestors of the parents affect the result. The result is exact if the junction tree of these
-    columns has cliques of at most DENSE_LIMIT cells, which holds for up to about twenty columns. Otherwise the result is
-    estimated from the rows of `drawn`.
+    The result is exact if the junction tree of the parents and their ancestors has cliques of at most DENSE_LIMIT cells.
+    Otherwise it is estimated from the rows of `drawn`.
     """
     if not parents:
         return np.ones(())
@@ -459,12 +424,11 @@ _PARTS = 2**8
 
 
 def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, generator: np.random.Generator) -> np.ndarray:
-    """Draw a bin of a column for each of n rows, from the probabilities given the row's bins in the parent columns.
-    A bin of probability 0 is never drawn.
+    """Draw a bin of a column for each of n rows, given the row's bins in the parent columns. A bin of probability 0 is
+    never drawn.
 
-    Bins are drawn by inversion, so the index of the bin never decreases as the uniform number increases. [0, 1) is divided into
-    equal parts. In most parts, all numbers lead to the same bin, which a table stores (Chen & Asmussen's guide table). In the
-    other parts, the bin is found by search.
+    Bins are drawn by inversion, with a guide table (Chen & Asmussen): [0, 1) is divided into equal parts, most of which
+    lead to one bin; in the others, the bin is found by search.
 
     Parameters
     ----------
@@ -484,8 +448,7 @@ def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, ge
 
 
 class _Drawing:
-    """Fast draws from several discrete distributions. A uniform number in [0, 1) is mapped to a bin by inversion; a guide
-    table speeds up the search.
+    """Fast draws from several discrete distributions by inversion with a guide table.
 
     Parameters
     ----------
@@ -509,9 +472,7 @@ class _Drawing:
         self._guide = np.where(first == last, first, self._unknown).astype(self.kind)
 
     def bins(self, rows: np.ndarray, uniform: np.ndarray) -> np.ndarray:
-        """Draw n bins. Each draw has a distribution, given by its index in `rows` (n,), and a uniform number in `uniform`
-        (n,).
-        """
+        """Draw n bins, each from the distribution with its index in `rows` (n,) by its uniform number (n,)."""
         bins: np.ndarray = self._guide.take(rows * self._parts + (uniform * self._parts).astype(np.int64))
         left = np.flatnonzero(bins == self._unknown)
         bins[left] = self._searched(rows.take(left), uniform.take(left))
@@ -540,13 +501,12 @@ class _Drawing:
 def even_bins(
     conditional: np.ndarray, parents: Sequence[np.ndarray], totals: np.ndarray, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Give each row a bin of one more column, so that bins occur as often as their probabilities say, up to rounding. Rows
-    come as cells of equal rows; a cell is divided if its rows get different bins. Return three (m,) arrays: the cell, the
-    bin and the number of rows of each part.
+    """Give each row a bin of one more column, so that bins occur as often as their probabilities say, up to rounding. Cells
+    of equal rows are divided where needed. Return the cell, the bin and the number of rows of each part, as three (m,)
+    arrays.
 
-    Bins are assigned from the last to the first. Consider the rows that have not got a later bin. Every run of successive rows
-    among them gets a bin as often as the probabilities of these rows state, with an error below one row. A bin of probability 0
-    is never assigned.
+    Bins are assigned from the last to the first. Among rows without a later bin, every run of successive rows gets a bin as
+    often as their probabilities state, with an error below one row. A bin of probability 0 is never assigned.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Compute public properties of the noise in measurements: its distribution, variance and limits, for counts and for weighted
-sums.
+"""Compute public properties of the noise in measurements: its distribution, variance and limits, for counts and for
+weighted sums.
 
-The noise of a count is a whole number with a distribution that is symmetric around 0.
+The noise of a count is a whole number, distributed symmetrically around 0.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TURNS = 4
 
 
 def least_whole(enough: Callable[[int], bool]) -> int:
-    """Return the smallest whole number of at least 0 that satisfies a monotone condition."""
+    """Return the smallest whole number, at least 0, that satisfies a monotone condition."""
     low, high = -1, 0
     while not enough(high):
         low, high = high, 2 * high + 1
@@ -46,8 +46,8 @@ class _Noise:
 
     Attributes
     ----------
-    scale : the scale of the noise, above 0, in rows.
-    cost : the kind of budget for such noise: "epsilon" or "rho".
+    scale : the scale of the noise in rows, above 0.
+    cost : the kind of budget: "epsilon" or "rho".
     """
 
     scale: float
@@ -56,9 +56,7 @@ class _Noise:
 
     @property
     def rounded_up(self) -> Self:
-        """Return the same distribution with a slightly larger scale, which is an upper bound on the scale of the drawn
-        noise.
-        """
+        """Return the distribution with a slightly larger scale, which bounds the scale of the drawn noise."""
         return type(self)(self.scale * (1 + _ROUNDED_UP))
 
 
@@ -76,54 +74,47 @@ class DiscreteLaplace(_Noise):
 
     @classmethod
     def of_table(cls, cost: Fraction) -> DiscreteLaplace:
-        """Return the noise of a table that costs this epsilon: the scale of the noise is 2 / epsilon."""
+        """Return the noise of a table that costs this epsilon, with scale 2 / epsilon."""
         return cls(float(TABLE_CHANGE / cost))
 
     @property
     def variance(self) -> float:
-        """Return the variance of the discrete noise."""
         return laplace_sd(Fraction(self.scale)) ** 2
 
     @property
     def variance_above(self) -> float:
-        """Return an upper bound on the variance: the variance of continuous Laplace noise of the same scale. This bound
-        determines the weight of a noisy table in a fit.
+        """Return an upper bound on the variance, that of continuous Laplace noise. It determines the weight of a table in a
+        fit.
         """
         return 2.0 * self.scale**2
 
     @property
     def mean_size(self) -> float:
-        """Return the mean absolute error that the noise adds to a cell of a table: E|z| of continuous Laplace noise of the
-        same scale.
-        """
+        """Return the mean absolute noise of a cell, for continuous Laplace noise of the same scale."""
         return self.scale
 
     @property
     def highest_moment(self) -> float:
-        """Return the supremum of all h >= 0 for which the moment E[e^(h z)] of the noise z is finite."""
+        """Return the supremum of all h >= 0 for which E[e^(h z)] is finite."""
         return 1 / self.scale
 
     def limit(self, risk: float) -> int:
-        """Return the smallest t that the absolute noise |z| exceeds with probability at most `risk`. It uses Pr[|z| > t] =
-        2 a^(t+1) / (1 + a), a = e^(-1 / scale).
+        """Return the smallest t that |z| exceeds with probability at most `risk`, by Pr[|z| > t] = 2 a^(t+1) / (1 + a), a =
+        e^(-1 / scale).
         """
         return max(0, math.ceil(-self.scale * math.log(risk * (1 + math.exp(-1 / self.scale)) / 2)) - 1)
 
     def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
-        """Return the logarithm of the characteristic function of the noise z, ln E[e^(i t z)], at the angles t. It is a
-        real number.
-        """
+        """Return ln E[e^(i t z)] of the noise z at the angles t, a real number."""
         return np.asarray(-np.log1p(self._spread * np.sin(angles / 2) ** 2))
 
     def log_moment(self, h: np.ndarray) -> np.ndarray:
-        """Return the logarithm of the moment-generating function of the noise z, ln E[e^(h z)], up to rounding."""
+        """Return ln E[e^(h z)] of the noise z, up to rounding."""
         return np.asarray(-np.log1p(-self._spread * np.sinh(h / 2) ** 2))
 
     @property
     def _spread(self) -> float:
-        """Return twice the variance of the discrete noise, 4 a / (1 - a)^2 with a = e^(-1 / scale), from which its moments
-        are computed.
-        """
+        """Return twice the variance, 4 a / (1 - a)^2 with a = e^(-1 / scale)."""
         return 4 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
 
 
@@ -133,11 +124,10 @@ _NOTHING = -60.0
 
 
 class RoundedGaussian(_Noise):
-    """Rounded Gaussian noise, which is N(0, scale^2), rounded to the nearest whole number (theory 9.13, rounded Gaussian
-    noise).
+    """Rounded Gaussian noise: N(0, scale^2), rounded to the nearest whole number (theory 9.13, rounded Gaussian noise).
 
-    Its probabilities are the density, at whole numbers, of the sum of N(0, scale^2) and a uniform number between -1/2 and 1/2,
-    so Poisson's sum gives its characteristic function (theory 13.5, limits of noise).
+    Its probabilities are the density, at whole numbers, of N(0, scale^2) plus a uniform number between -1/2 and 1/2, so
+    Poisson's sum gives its characteristic function (theory 13.5, limits of noise).
 
     Examples
     --------
@@ -150,12 +140,11 @@ class RoundedGaussian(_Noise):
 
     @classmethod
     def of_table(cls, cost: Fraction) -> RoundedGaussian:
-        """Return the noise of a table that costs this rho: the scale of the noise is sqrt(2 / (2 rho))."""
+        """Return the noise of a table that costs this rho, with scale sqrt(2 / (2 rho))."""
         return cls(gaussian_scale(TABLE_CHANGE / (2 * cost)))
 
     @property
     def variance(self) -> float:
-        """Return the variance of the discrete noise."""
         if self.scale > 2:
             return self.scale**2 + 1 / 12  # up to a relative error of e^(-2 pi^2 scale^2)
         z = np.arange(-40, 41)
@@ -164,31 +153,27 @@ class RoundedGaussian(_Noise):
 
     @property
     def variance_above(self) -> float:
-        """Return the variance of the noise at large scales. It determines the weight of a noisy table in a fit."""
+        """Return the variance at large scales. It determines the weight of a table in a fit."""
         return self.scale**2 + 1 / 12
 
     @property
     def mean_size(self) -> float:
-        """Return the mean absolute error that the noise adds to a cell of a table: E|z| of the continuous distribution of
-        the same scale.
-        """
+        """Return the mean absolute noise of a cell, for continuous Gaussian noise of the same scale."""
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
     def highest_moment(self) -> float:
-        """Return the supremum of all h >= 0 for which the moment E[e^(h z)] of the noise z is finite."""
+        """Return the supremum of all h >= 0 for which E[e^(h z)] is finite."""
         return math.inf
 
     def limit(self, risk: float) -> int:
-        """Return the smallest t that the absolute noise |z| exceeds with probability at most `risk`. It uses Pr[|z| > t] =
-        2 Pr[N > (t + 1/2) / scale] for a standard normal N.
+        """Return the smallest t that |z| exceeds with probability at most `risk`, by Pr[|z| > t] = 2 Pr[N > (t + 1/2) /
+        scale] for a standard normal N.
         """
         return least_whole(lambda t: math.erfc((t + 0.5) / self.scale / math.sqrt(2)) <= risk)
 
     def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
-        """Return the logarithm of the characteristic function of the noise z, ln E[e^(i t z)], at the angles t. It is a
-        real number.
-        """
+        """Return ln E[e^(i t z)] of the noise z at the angles t, a real number."""
         turned = np.remainder(angles + np.pi, 2 * np.pi) - np.pi
         turns = 2 * np.pi * np.arange(-_TURNS, _TURNS + 1)
         near = np.asarray(-((self.scale * turned) ** 2) / 2)
@@ -204,8 +189,8 @@ class RoundedGaussian(_Noise):
         return near
 
     def log_moment(self, h: np.ndarray) -> np.ndarray:
-        """Return an upper bound on the logarithm of the moment-generating function of the noise z, ln E[e^(h z)]. It is the
-        main term of Poisson's sum plus a bound on the other terms.
+        """Return an upper bound on ln E[e^(h z)] of the noise z: the main term of Poisson's sum plus a bound on the other
+        terms.
         """
         half, turns = h / 2, np.arange(1, _TURNS + 1)
         others = 2 * (np.exp(-2 * (np.pi * turns * self.scale) ** 2) / (np.pi * turns)).sum() * half
@@ -237,8 +222,8 @@ _CUBE_ROUNDED_UP = 1e-9
 
 @lru_cache(maxsize=10_000)
 def cube_sd(size: int, scale: Fraction) -> float:
-    """Return the standard deviation of the noise of each number, if `size` numbers share one noise vector and so one
-    privacy cost. `scale` is sensitivity / epsilon.
+    """Return the standard deviation of each entry of a noise vector that `size` numbers share. `scale` is sensitivity /
+    epsilon.
     """
     sums, stop = _power_sums(size + 2, float(scale)), -math.expm1(-1 / float(scale))
     squared = sum(_ways(size, p) * stop ** (size - p) * (sums[p + 2] + stop * sums[p + 1]) for p in range(size + 1))
@@ -247,8 +232,8 @@ def cube_sd(size: int, scale: Fraction) -> float:
 
 @lru_cache(maxsize=100_000)
 def cube_limit(size: int, scale: Fraction, risk: float) -> int:
-    """Return the smallest t, up to rounding, that the absolute noise of one number exceeds with probability at most `risk`.
-    The number shares one noise vector with others, `size` numbers in all. The risk is above 0 and below 1.
+    """Return the smallest t, up to rounding, that the absolute noise of one of `size` numbers with a shared noise vector
+    exceeds with probability at most `risk` (0 to 1).
     """
 
     def enough(beyond: int) -> bool:
@@ -258,15 +243,15 @@ def cube_limit(size: int, scale: Fraction, risk: float) -> int:
 
 
 def entry_limit(together: int, scale: Fraction, risk: float) -> int:
-    """Return a limit t that the absolute noise of a number exceeds with probability at most `risk`. If `together` is above
-    1, this many numbers share one noise vector; a single number has discrete Laplace noise.
+    """Return a limit that the absolute noise of a number exceeds with probability at most `risk`. If `together` is above 1,
+    this many numbers share a noise vector; a single number has discrete Laplace noise.
     """
     return DiscreteLaplace(float(scale)).rounded_up.limit(risk) if together == 1 else cube_limit(together, scale, risk)
 
 
 def cube_tail(size: int, scale: float, beyond: int) -> float:
-    """Return the probability that the absolute noise of one of `size` numbers exceeds `beyond` (at least 0), if these
-    numbers share one noise vector.
+    """Return the probability that the absolute noise of one of `size` numbers with a shared noise vector exceeds `beyond`
+    (at least 0).
     """
     sums, stop = _power_sums(size, scale), -math.expm1(-1 / scale)
     start = (2 * beyond + 1) * stop  # 2k + 1 = 2 beyond + 1 + 2j, j = 1, 2, ...
@@ -275,8 +260,8 @@ def cube_tail(size: int, scale: float, beyond: int) -> float:
 
 
 def _all_radii(size: int, sums: tuple[float, ...], stop: float) -> float:
-    """Return the scaled normalising constant of the noise vector that `size` numbers share. It is (1 - q)^(size + 1) times
-    the sum of (2k + 1)^size q^k over all radii k = 0, 1, ..., with q = 1 - `stop`.
+    """Return the scaled normalising constant of a shared noise vector: (1 - q)^(size + 1) times the sum of (2k + 1)^size
+    q^k over all radii k = 0, 1, ..., with q = 1 - `stop`.
     """
     return sum(_ways(size, p) * stop ** (size - p) * sums[p] for p in range(size + 1))
 
@@ -288,8 +273,8 @@ def _ways(size: int, p: int) -> int:
 
 @lru_cache(maxsize=1_000)
 def _power_sums(most: int, scale: float) -> tuple[float, ...]:
-    """Return s_0 = 1, s_1, ..., s_most, power sums of a geometric distribution with ratio q = e^(-1 / scale): s_p is (1 -
-    q)^(p + 1) times the sum over j of j^p q^j.
+    """Return s_0 = 1, s_1, ..., s_most, where s_p is (1 - q)^(p + 1) times the sum over j of j^p q^j, with q = e^(-1 /
+    scale).
 
     For p above 0, s_p is q times the p-th Eulerian polynomial at q, whose coefficients are all positive.
     """
@@ -333,15 +318,13 @@ _LEAST = -45.0
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Noises:
-    """Independent noise terms, such as the noise in all published cells and in the number of kept rows, from which limits
-    for published sums are computed.
+    """Independent noise terms, such as those of all published cells, from which limits for published sums are computed.
 
     Attributes
     ----------
     laws : the distinct noise distributions.
-    law : (n_noises,) the index of the distribution of each noise term.
-    count : (n_noises,) for each entry, how many independent noise terms with its distribution are added up; 0 for a value
-        without noise.
+    law : (n_noises,) the index of the distribution of each entry.
+    count : (n_noises,) how many independent terms each entry adds up; 0 for a value without noise.
     """
 
     laws: tuple[CountNoise, ...]
@@ -350,18 +333,16 @@ class Noises:
 
     @cached_property
     def each(self) -> np.ndarray:
-        """Return (n_noises,) variances. If an entry adds up several noise terms, this is the variance of one of them."""
+        """Return the (n_noises,) variances of a single term of each entry."""
         return np.array([law.variance for law in self.laws])[self.law]
 
     @cached_property
     def variances(self) -> np.ndarray:
-        """Return the (n_noises,) variance of each entry, which may add up several noise terms."""
+        """Return the (n_noises,) variances of the entries."""
         return np.asarray(self.count * self.each)
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return the (j, k) covariances between weighted sums of the noise terms. The rows of `first` (j, n_noises) and
-        `second` (k, n_noises) are the weights.
-        """
+        """Return the (j, k) covariances between sums with the weights `first` (j, n_noises) and `second` (k, n_noises)."""
         return np.asarray((first * self.variances) @ second.T)
 
 
@@ -379,10 +360,8 @@ _AT_ONCE = 16
 
 @dataclass(frozen=True, kw_only=True)
 class SharedNoise:
-    """One noise vector that many numbers share, so that they cost no more than one number. It is treated as continuous
-    because its scale is large (theory 9.18, one noise for many numbers).
-
-    The radius k has a gamma distribution with shape size + 1. Given the radius, every entry is uniform between -k and k.
+    """One noise vector that many numbers share at the cost of one. It is treated as continuous because its scale is large
+    (theory 9.18, one noise for many numbers).
 
     Attributes
     ----------
@@ -395,25 +374,21 @@ class SharedNoise:
 
     @property
     def variance(self) -> float:
-        """Return the variance of each entry."""
         return (self.size + 1) * (self.size + 2) / 3 * self.scale**2
 
     @property
     def variances(self) -> np.ndarray:
-        """Return the (size,) variances of the entries."""
         return np.full(self.size, self.variance)
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return the (j, k) covariances between weighted sums of the entries. The rows of `first` (j, size) and `second`
-        (k, size) are the weights. Two entries are uncorrelated.
+        """Return the (j, k) covariances between sums of uncorrelated entries with the weights `first` (j, size) and
+        `second` (k, size).
         """
         return np.asarray(self.variance * first @ second.T)
 
     @cached_property
     def _radii(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the points and the probabilities by which the continuous distribution of the radius is approximated
-        (Gauss-Legendre quadrature). The radius is the largest absolute value that an entry can have.
-        """
+        """Return points and probabilities that approximate the distribution of the radius (Gauss-Legendre quadrature)."""
         from scipy.special import gammainccinv  # imported here, because most readers do not need this module
 
         nodes, weights = np.polynomial.legendre.leggauss(_RADII)
@@ -422,8 +397,8 @@ class SharedNoise:
         return radii, weights / 2 * _TAIL * left ** (_TAIL - 1)
 
     def half_width(self, weights: np.ndarray, normal_variance: float, confidence: float) -> float:
-        """Return half the width of a confidence interval: a t with Pr[|Z| <= t] >= confidence, where the error Z is a
-        weighted sum of the entries plus a normal error.
+        """Return half the width of a confidence interval: a t with Pr[|Z| <= t] >= confidence for a weighted sum Z of
+        entries plus a normal error.
         """
         sizes = np.sort(np.abs(weights[weights != 0]))[::-1]
         whole = math.sqrt(float(sizes @ sizes) * self.variance + normal_variance)
@@ -446,21 +421,20 @@ class SharedNoise:
 def half_width(
     noises: Noises | SharedNoise, weights: np.ndarray, normal_variance: float, confidence: float, step: float = 0.0
 ) -> float:
-    """Return half the width of a confidence interval: a t with Pr[|Z| <= t] >= confidence, where the error Z is a weighted
-    sum of noise terms plus a normal error.
+    """Return half the width of a confidence interval: a t with Pr[|Z| <= t] >= confidence for a weighted sum Z of noise
+    terms plus a normal error.
 
-    Because Z is symmetric, the probability is (2 / pi) times the integral over u > 0 of sin(u t) phi(u) / u, where the
-    characteristic function phi is known (theory 13.5, limits of noise). So that the distribution is continuous, the probability
-    is computed for Z + U, where U is uniform between -w/2 and w/2, and w is the largest weight. Since |Z| <= |Z + U| + w/2, w/2
-    is added to the limit.
+    Z is symmetric, so the probability is (2 / pi) times the integral over u > 0 of sin(u t) phi(u) / u, where phi is the
+    known characteristic function (theory 13.5, limits of noise). It is computed for Z + U, which is continuous: U is
+    uniform between -w/2 and w/2, and w is the largest weight. Since |Z| <= |Z + U| + w/2, w/2 is added to the limit.
 
     Parameters
     ----------
     weights : (n_noises,) the weights of the noise terms.
     normal_variance : the variance of an independent normal error with mean 0.
     confidence : the probability, above 0 and below 1.
-    step : the lattice step of a discrete error that is treated as normal. If the step exceeds w, half of the step is added
-        instead of w/2 (continuity correction).
+    step : the lattice step of a discrete error that is treated as normal. If it exceeds w, half of it is added instead of
+        w/2 (continuity correction).
     """
     if isinstance(noises, SharedNoise):
         return noises.half_width(weights, normal_variance, confidence)
@@ -492,11 +466,11 @@ def half_width(
 
 
 def _least(parts: np.ndarray, angles: np.ndarray, probability: float) -> float:
-    """Return the smallest t at which a distribution function reaches `probability`, with the precision `_EXACT`. The
-    function is the sum of parts * sin(angles * t); the result is at most half of its period.
+    """Return the smallest t at which the distribution function sum(parts * sin(angles * t)) reaches `probability`, with
+    precision `_EXACT`; at most half of its period.
 
-    The sum is a distribution function, so it increases. The search uses secants through the last two values, and bisection if a
-    secant fails. Each secant goes slightly beyond its root, so that the interval shrinks from both sides.
+    The search uses secants, each slightly beyond its root so that the interval shrinks from both sides, and bisection if a
+    secant fails.
     """
     low, high, at, before, was, steps = 0.0, _PERIOD / 2, 1.5, 0.0, probability, 0
     while high - low > _EXACT:

@@ -1,6 +1,4 @@
-"""Represent noisy measurements: tables, sums and rare bins. They can be merged to coarser bins, shared by several rounds, and
-published. Also parse the formulas that name tables.
-"""
+"""Represent noisy measurements (tables, sums and rare bins), and parse the formulas that name tables."""
 
 from __future__ import annotations
 
@@ -37,16 +35,14 @@ _AREA_GRID = 10**6
 
 @dataclass(frozen=True, kw_only=True)
 class AreaNoise:
-    """How much noise the counts of areas have, for the areas of one level, such as all regions.
+    """The noise in the counts of the areas of one level, such as all regions.
 
     Attributes
     ----------
-    column : the column of the areas.
-    areas : the number of areas.
-    rows : standard deviation of the noise in the number of rows of one area, estimated from all tables of this level and of the
-        levels below.
-    cell : standard deviation of the noise in one count of the most accurate table of this level.
-    cells : the number of cells that this table has for each area.
+    rows : standard deviation of the noise in the number of rows of an area, from all tables of this level and of the levels
+        below.
+    cell : standard deviation of the noise in a count of the most accurate table of this level.
+    cells : the number of cells of this table for each area.
     """
 
     column: str
@@ -56,9 +52,7 @@ class AreaNoise:
     cells: int
 
     def text(self, n: int) -> str:
-        """Describe the noise in the counts of areas: in rows, and as a percentage of the mean number of rows in an area and
-        in a cell. `n` is the number of rows.
-        """
+        """Describe the noise in rows, and as a percentage of the mean rows of an area and of a cell, for n rows in all."""
         area, cell = n / self.areas, n / (self.areas * self.cells)
         return (
             f"{self.column}: {self.rows:,.1f} rows ({percent(self.rows / area)} of {area:,.0f}, the mean of an area), "
@@ -69,17 +63,16 @@ class AreaNoise:
 def area_noise(
     chain: Sequence[str], layout: Layout, costs: Mapping[tuple[int, ...], Fraction], noise: type[CountNoise]
 ) -> tuple[AreaNoise, ...]:
-    """Return how much noise the counts of areas have on each level that has a table, such as regions and then
-    municipalities. The largest areas come first.
+    """Return the noise in the counts of areas on each level that has a table, largest areas first.
 
-    The number of rows of an area is estimated in two ways: from each table of its level, as the sum of the area's cells; and
-    from the tables of the level below, as the sum over the smaller areas in it. Independent estimates are weighted by their
-    precision. The public total number of rows is not used; this loses accuracy only if there are few areas.
+    The rows of an area are estimated as the sum of the area's cells in each table of its level, and as the sum over the
+    smaller areas in it. Independent estimates are weighted by their precision. The public total number of rows is not used,
+    which matters only for few areas.
 
     Parameters
     ----------
     chain : the columns of areas, from the largest to the smallest.
-    costs : the epsilon or rho of each table, by the columns of the table.
+    costs : the epsilon or rho of each table, by its columns.
     """
     levels, below, of_below = list[AreaNoise](), 0.0, 1
     for name in reversed(chain):
@@ -108,21 +101,16 @@ def power_of(noise: type[CountNoise]) -> float:
 
 
 def divided(cells: Mapping[Table, int], wanted: Mapping[Table, float], noise: type[CountNoise]) -> dict[Table, Fraction]:
-    """Divide a budget among tables, and return the shares. They minimise the sum over tables of (relative error of a mean cell
-    / wanted error)^2.
+    """Divide a budget among tables so that the sum of (relative error of a mean cell / wanted error)^2 is smallest. Return
+    exact shares, which add up to 1.
 
-    A mean cell of a table of c cells has n / c rows. With Gaussian noise of variance 1 / rho_t the sum of (c_t / (n w_t))^2 /
-    rho_t is smallest for rho_t in proportion to c_t / w_t. With Laplace noise of variance 8 / eps_t^2 the minimum is at eps_t
-    in proportion to (c_t / w_t)^(2/3) (theory 12.13, areas within areas).
+    A mean cell of a table of c cells has n / c rows. With Gaussian noise of variance 1 / rho_t, the minimum is at rho_t in
+    proportion to c_t / w_t. With Laplace noise of variance 8 / eps_t^2, it is at eps_t in proportion to (c_t / w_t)^(2/3)
+    (theory 12.13, areas within areas).
 
     Parameters
     ----------
     cells, wanted : the number of cells and the wanted relative error of every table, above 0.
-
-    Returns
-    -------
-    dict
-        Exact shares, which add up to 1.
     """
     power = power_of(noise)
     weights = {columns: (count / wanted[columns]) ** power for columns, count in cells.items()}
@@ -158,13 +146,7 @@ _ALLOWANCE = 1e-8
 
 @lru_cache(maxsize=100_000)
 def noise_limit(parts: Parts, risk: float) -> int:
-    """Return a t that the absolute value of a sum of independent noises exceeds with probability at most `risk`.
-
-    Parameters
-    ----------
-    parts : the parts of the sum, with independent noises.
-    risk : a probability above 0 and below 1.
-    """
+    """Return a t that the absolute value of a sum of independent noises exceeds with probability at most `risk` (0 to 1)."""
     if len(parts) == 1 and parts[0][1:] == (1, 1):
         return parts[0][0].rounded_up.limit(risk)
     markov = _markov(parts, risk)
@@ -175,8 +157,8 @@ def noise_limit(parts: Parts, risk: float) -> int:
 
 
 def _markov(parts: Parts, risk: float) -> int:
-    """Return a t that the absolute value of a sum of noises exceeds with probability at most `risk`, by Markov's inequality
-    for exponential moments. It is fast, but larger than needed.
+    """Return a t that the absolute value of a sum of noises exceeds with probability at most `risk`, fast but larger than
+    needed, by Markov's inequality for exponential moments.
 
     Pr[|sum| > t] <= 2 e^(-h (t+1)) E[e^(h sum)] for every h at which all moments are finite.
     """
@@ -192,8 +174,8 @@ def _markov(parts: Parts, risk: float) -> int:
 
 
 def _on_grid(parts: Parts, risk: float, points: int) -> int:
-    """Return the smallest t that the absolute value of a sum of noises exceeds with probability at most `risk`. The
-    distribution of the sum is computed on `points` grid points, by a Fourier transform.
+    """Return the smallest t that the absolute value of a sum of noises exceeds with probability at most `risk`, by a
+    Fourier transform on `points` grid points.
     """
     angles = np.arange(points // 2 + 1) * (2 * np.pi / points)
     log_law = np.zeros_like(angles)
@@ -220,19 +202,13 @@ _EXAMPLE = "Write for example 'children[0 0 0 1]', with 1 for the rare bin and 0
 
 @dataclass(frozen=True, kw_only=True)
 class RareBin:
-    """A rare bin, whose rows are counted separately.
-
-    Attributes
-    ----------
-    column : the position of the rare bin's column in the layout.
-    bin : the index of the rare bin in the column.
-    """
+    """A rare bin, whose rows are counted separately. `column` and `bin` are indices."""
 
     column: int
     bin: int
 
     def forbidden(self, layout: Layout) -> Mask:
-        """Return a rule that excludes the rare bin from the model. The rows in the bin are counted separately."""
+        """Return a rule that excludes the rare bin from the model."""
         return Mask(columns=(self.column,), forbidden=np.arange(layout.sizes[self.column]) == self.bin)
 
 
@@ -242,9 +218,7 @@ class NoisyBin:
 
     Attributes
     ----------
-    of : the rare bin.
-    value : the count plus noise, at least 0. The sum of this value and of earlier rare bins' values is at most the number of
-        all rows.
+    value : the count plus noise, at least 0, and together with earlier rare bins at most the number of all rows.
     """
 
     of: RareBin
@@ -252,8 +226,8 @@ class NoisyBin:
 
 
 def merged(bins: Iterable[NoisyBin], maps: Sequence[np.ndarray]) -> tuple[NoisyBin, ...]:
-    """Return the noisy numbers of rows in rare bins after bins are merged. Each merged bin must contain only rare bins, or
-    no rare bin. This is post-processing.
+    """Return the noisy numbers of rows in rare bins after bins are merged (post-processing). A merged bin must contain only
+    rare bins, or none.
     """
     values = dict[RareBin, int]()
     for noisy_bin in bins:
@@ -263,14 +237,13 @@ def merged(bins: Iterable[NoisyBin], maps: Sequence[np.ndarray]) -> tuple[NoisyB
 
 
 def bins_of(text: str | None, layout: Layout) -> tuple[RareBin, ...]:
-    """Return the rare bins that a valid formula names, in the order of the formula."""
     places = ((layout.index(factor.column), factor.scores.index(Fraction(1))) for factor in read_bins(text))
     return tuple(RareBin(column=column, bin=bin_) for column, bin_ in places)
 
 
 @lru_cache(maxsize=1_000)
 def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
-    """Parse a list of rare bins such as "age[0 0 1] + age[1 0 0]". Raises Unexpected if the list is not valid."""
+    """Parse a list of rare bins such as "age[0 0 1] + age[1 0 0]". Raises Unexpected."""
     factors = []
     for term in terms_of(text) if text is not None else ():
         read = ScoredSum.of(term)
@@ -286,9 +259,7 @@ def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
 
 
 def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
-    """Yield the mistakes in a list of rare bins: unknown columns, wrong numbers of scores, and columns that have only rare
-    bins.
-    """
+    """Yield the mistakes in a list of rare bins: unknown columns, wrong numbers of scores, columns of rare bins only."""
     factors = read_bins(text)
     if mistakes := [mistake for factor in factors for mistake in ScoredSum(factors=(factor,)).mistakes(layout)]:
         yield replace(mistakes[0], field=_FIELD)
@@ -311,19 +282,11 @@ _FOLDED = re.compile(rf"(?P<first>{_WEIGHT}{_TABLE})\s*:\s*\((?P<others>[^()]*)\
 
 
 def weight_of(columns: Sequence[int], sizes: Sequence[int]) -> Fraction:
-    """Return the weight that determines a table's share of the budget under "by cells:". It is the square root of the
-    table's number of cells, to two digits.
+    """Return the weight of a table under "by cells:", the square root of its number of cells, to two digits.
 
-    For D columns, the number of cells of a single column is multiplied by (D - 1) / 2, if this is above 1. With equal weights,
-    a table of two cells would cost as much as a table of a thousand cells. With Laplace noise, the square root minimises the
-    total noise of all cells. With Gaussian noise, the power 2/3 would minimise the noise, but it preserves no more
-    associations. The error of a single column is also a part of the error of its D - 1 pairs, each of which has two columns. If
-    most columns are nearly constant, it is the largest part.
-
-    Parameters
-    ----------
-    columns : the columns of the table.
-    sizes : the number of bins of each of the D columns.
+    For D columns, the number of cells of a single column is first multiplied by (D - 1) / 2, if this is above 1, because
+    the error of a single column is a part of the error of its D - 1 pairs. With Laplace noise, the square root minimises
+    the total noise of all cells. With Gaussian noise, the power 2/3 would, but it preserves no more associations.
     """
     cells = math.prod(sizes[column] for column in columns)
     counted = cells * max(1.0, (len(sizes) - 1) / 2) if len(columns) == 1 else cells
@@ -333,12 +296,12 @@ def weight_of(columns: Sequence[int], sizes: Sequence[int]) -> Fraction:
 @dataclass(frozen=True, kw_only=True)
 class FormulaTerm:
     """One term of a formula such as "2 age:region + all 2-way": the table of some columns, or all tables of `ways` columns,
-    with a weight. If a term of the second kind has a column, all its tables contain this column.
+    with a weight.
 
     Attributes
     ----------
-    columns : the columns of the table; for a term "all N-way with COLUMN", the column that all tables of the term contain.
-    ways : the number N of a term "all N-way", otherwise 0.
+    columns : the columns of the table; for "all N-way with COLUMN", the column that all tables contain.
+    ways : the N of "all N-way", otherwise 0.
     weight : the number in front of the term.
     by_cells : whether the weight of each table is also multiplied by `weight_of`.
     """
@@ -350,9 +313,7 @@ class FormulaTerm:
 
     @classmethod
     def of(cls, text: str) -> FormulaTerm:
-        """Parse a term such as "age:region", "2 region", "all 2-way" or "all 2-way with region". Raises Unexpected if the term
-        is not valid.
-        """
+        """Parse a term such as "age:region", "2 region" or "all 2-way with region". Raises Unexpected."""
         match = _TERM.fullmatch(text.strip())
         columns = tuple(name.strip() for name in (match["columns"] or match["one"] or "").split(":")) if match else ()
         if match is None or len(set(columns)) != len(columns):
@@ -364,13 +325,11 @@ class FormulaTerm:
 
     @property
     def text(self) -> str:
-        """Return the term in the form in which it is written in a formula, such as "2 age:region"."""
         of_column = f" with {self.columns[0]}" if self.columns else ""
         tables = f"all {self.ways}-way{of_column}" if self.ways else ":".join(self.columns)
         return tables if self.weight == 1 else f"{float(self.weight):.12g} {tables}"
 
     def sets(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Return the columns, in order, of each table of the term."""
         own_columns = {layout.index(name) for name in self.columns}
         if not self.ways:
             return [tuple(sorted(own_columns))]
@@ -378,15 +337,12 @@ class FormulaTerm:
         return (columns for columns in every if own_columns <= {*columns})
 
     def weighted(self, layout: Layout) -> Iterable[tuple[tuple[int, ...], Fraction]]:
-        """Yield the columns and the weight of each table of the term."""
         for columns in self.sets(layout):
             yield columns, self.weight * (weight_of(columns, layout.sizes) if self.by_cells else 1)
 
 
 def read_terms(formula: str) -> tuple[FormulaTerm, ...]:
-    """Parse all terms of a formula, which are joined by +. "age:(region + sex)" gives two terms. Raises Unexpected if a term
-    is not valid.
-    """
+    """Parse all terms of a formula, which are joined by +. "age:(region + sex)" gives two terms. Raises Unexpected."""
     text = formula.strip()
     terms = unfolded(text.removeprefix(BY_CELLS)).split("+")
     return tuple(replace(FormulaTerm.of(term), by_cells=text.startswith(BY_CELLS)) for term in terms)
@@ -400,7 +356,7 @@ def unfolded(formula: str) -> str:
 
 
 def folded(terms: Sequence[FormulaTerm]) -> list[str]:
-    """Write terms as strings. Pairs that begin with the same column are joined, as in "age:(region + sex)"."""
+    """Write terms as strings, with pairs joined as in "age:(region + sex)"."""
     groups = dict[tuple[str, ...], list[FormulaTerm]]()
     for number, term in enumerate(terms):
         pair = len(term.columns) == 2 and not term.ways
@@ -412,12 +368,8 @@ def folded(terms: Sequence[FormulaTerm]) -> list[str]:
 
 
 def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str:
-    """Write a formula as a string. In it, "all 1-way" names all single columns, and "all 2-way with COLUMN" names all pairs
-    that contain a column.
-
-    Parameters
-    ----------
-    columns : the columns of the release. If they are not given, the function does not abbreviate the formula.
+    """Write a formula, with "all 1-way" for all single columns and "all 2-way with COLUMN" for all pairs of a column.
+    `columns` are the columns of the release; without them, nothing is abbreviated.
     """
     left, stars = list(terms), list[str]()
     often = Counter(name for term in terms if len(term.columns) == 2 for name in term.columns)
@@ -435,16 +387,12 @@ def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str
 
 
 def formula_by_cells(tables: Sequence[str], columns: Sequence[str]) -> str:
-    """Return a formula, in its short form, that names these tables and weights them by their numbers of cells ("by
-    cells:"). The columns of the release determine which terms such as "all 1-way" are possible.
-    """
+    """Return the short formula of these tables, weighted by their numbers of cells ("by cells:")."""
     return formula_of(read_terms(f"{BY_CELLS} {' + '.join(tables)}"), columns)
 
 
 def spelled_out(formula: str, layout: Layout) -> str:
-    """Return the equivalent formula without brackets. If the formula weights its tables by their numbers of cells ("by
-    cells:"), the result names each table with its weight as a number.
-    """
+    """Return the equivalent formula without brackets, with the weights of "by cells:" as numbers."""
     if not formula.strip().startswith(BY_CELLS):
         return unfolded(formula)
     weighted = (pair for term in read_terms(formula) for pair in term.weighted(layout))
@@ -463,7 +411,7 @@ Formula = Annotated[str, Field(min_length=1, max_length=100_000), AfterValidator
 
 
 def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mistake]:
-    """Yield a mistake for each name in a formula that is no column of the table, with the closest column as a suggestion."""
+    """Yield a mistake for each unknown column in a formula, with the closest column as a suggestion."""
     names = [name for term in terms for name in term.columns]
     for name in dict.fromkeys(names):
         if name not in layout.columns:
@@ -478,11 +426,11 @@ class NoisyMarginal:
 
     Attributes
     ----------
-    columns : the increasing indices of the columns of the table.
+    columns : the increasing indices of the columns.
     values : int64, one axis per column: counts plus independent noise.
     cost : the epsilon of the table or, with Gaussian noise, its rho.
     cells : how many noisy cells are added up in each value; 1 before merging.
-    kind : the kind of noise, whose scale follows from the cost.
+    kind : the kind of noise.
     """
 
     columns: tuple[int, ...]
@@ -493,17 +441,16 @@ class NoisyMarginal:
 
     @cached_property
     def noise(self) -> CountNoise:
-        """Return the distribution of the noise of one measured cell."""
         return self.kind.of_table(self.cost)
 
     def variance(self) -> np.ndarray:
-        """Return the noise variance of each value. For Laplace noise this is an upper bound: the variance of the continuous
+        """Return the noise variance of each value; for Laplace noise an upper bound, the variance of the continuous
         distribution.
         """
         return self.cells * self.noise.variance_above
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginal:
-        """Return the same measurement on coarser bins. This is post-processing."""
+        """Return the same measurement on coarser bins (post-processing)."""
         values, cells = self.values, self.cells
         for axis, column in enumerate(self.columns):
             values, cells = (with_merged_bins(array, axis, maps[column], layout.sizes[column]) for array in (values, cells))
@@ -516,17 +463,15 @@ class NoisySum:
 
     Attributes
     ----------
-    text : the factors of the sum, written as in the configuration.
+    text : the factors of the sum, as in the configuration.
     columns : the increasing indices of the columns of the sum.
     scores : one axis per column: the score of a row in each cell, from 0 to `schema.STEPS`; on merged bins, the mean score.
     value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon, or plus an entry of a shared noise.
-    epsilon : the cost of the sum. If several sums share one noise, it is the cost of all these sums together.
-    sensitivity : largest change of the sum when a record is replaced. It is the highest measured score, because the lowest
-        score is 0.
-    exact : whether `value` is the sum of `scores` over the rows plus noise. `exact` is false if bins of different scores were
-        merged, or if exact values were added up.
-    own : the factors of a sum of exact values, or None for other sums. For a sum of exact values, `scores` are computed from
-        representative values.
+    epsilon : the cost of the sum, or of all sums that share its noise.
+    sensitivity : largest change of the sum when a record is replaced: the highest measured score, because the lowest is 0.
+    exact : whether `value` is the sum of `scores` over the rows plus noise. False if bins of different scores were merged,
+        or exact values added up.
+    own : the factors of a sum of exact values, or None. For such a sum, `scores` come from representative values.
     together : the number of successive sums that share this sum's noise (theory 9.18, one noise for many numbers).
     """
 
@@ -542,18 +487,17 @@ class NoisySum:
 
     @property
     def variance(self) -> float:
-        """Return the variance of the noise in the sum. If the sum shares no noise with other sums, this is an upper bound:
-        the variance of continuous Laplace noise.
+        """Return the variance of the noise; for noise that is not shared an upper bound, the variance of continuous Laplace
+        noise.
         """
         scale = self.sensitivity / self.epsilon
         return 2.0 * float(scale) ** 2 if self.together == 1 else cube_sd(self.together, scale) ** 2
 
     def limit(self, risk: float) -> int:
-        """Return a limit that the absolute noise of the sum exceeds with probability at most `risk`."""
         return entry_limit(self.together, self.sensitivity / self.epsilon, risk)
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisySum:
-        """Return the same measurement with the scores of coarser bins. This is post-processing."""
+        """Return the same measurement with the scores of coarser bins (post-processing)."""
         if self.own is not None:
             return replace(self, scores=self.own.scores(layout))
         merged = merged_scores(self.scores, self.columns, layout.sizes, maps)
@@ -563,17 +507,13 @@ class NoisySum:
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyMarginals:
-    """All noisy tables, sums and counts that were measured from one private table. They are differentially private and may
-    be published.
+    """All noisy tables, sums and counts of one private table. They are differentially private and may be published.
 
     Attributes
     ----------
-    layout : the layout of the columns.
-    n : the number of rows in the tables and sums: all rows, or the approximate number of rows outside rare bins.
-    tables : the noisy tables.
-    sums : the noisy sums.
+    n : the number of rows in the tables and sums: all rows, or approximately those outside rare bins.
     rare_bins : the rare bins, whose rows are in no table and no sum.
-    agreements : the agreements of pairs of two-bin columns, or None if no agreements were measured.
+    agreements : the agreements of pairs of two-bin columns, or None.
     """
 
     layout: Layout
@@ -584,7 +524,7 @@ class NoisyMarginals:
     agreements: NoisyAgreements | None = None
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginals:
-        """Return the same measurements on coarser bins: bin b of column c becomes bin `maps[c][b]`."""
+        """Return the same measurements on coarser bins: bin b of column c becomes `maps[c][b]`."""
         tables = tuple(table.merge(layout, maps) for table in self.tables)
         sums = tuple(noisy_sum.merge(layout, maps) for noisy_sum in self.sums)
         agreements = self.agreements and self.agreements.merge(layout, maps, self.n)
