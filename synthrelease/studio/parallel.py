@@ -12,8 +12,7 @@ Run = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Generator[Any, N
 
 
 def running(jobs: int = 1) -> Run:
-    """Return a function that calls `action(*arguments)` for each of many arguments and yields the results as they arrive, in
-    any order.
+    """Return a function that calls `action(*arguments)` for many arguments and yields the results in any order.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Run the requested parts of the audit one after the other, and collect their results for reading and for JSON."""
+"""Run the requested parts of the audit, and collect their results for reading and for JSON."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ class Scope:
 
     @classmethod
     def of(cls, document: ReleaseDocument) -> Scope:
-        """Return the scope with only those parts of the program on which a release depends, such as its generator and its
-        criteria.
-        """
+        """Return the scope with only those parts on which a release depends, such as its generator and its criteria."""
         generator = str(document.configuration["generator"]["family"])
         criteria = {criterion.kind for criterion in document.criteria}
         kinds = {NUMBER_OF_ROWS, *criteria, *ENUMERATED.get(generator, ())}
@@ -61,15 +59,12 @@ class Scope:
         return cls(generators=frozenset({generator}), enumerated=frozenset(kinds))
 
     def named(self, *texts: str) -> bool:
-        """Return whether the text that was asked for occurs in these names (in small or capital letters)."""
         return self.text.lower() in " ".join(texts).lower()
 
     def has_generator(self, name: str) -> bool:
-        """Return whether the losses of this generator are to be computed."""
         return self.generators is None or name in self.generators
 
     def has_kind(self, kind: str) -> bool:
-        """Return whether enumerations for this criterion or measurement are to be run."""
         return self.enumerated is None or kind in self.enumerated
 
 
@@ -78,9 +73,7 @@ class Scope:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditResult:
-    """The results of an audit: whether sensitivities, the distribution of the search's result, and privacy losses agree
-    with their claims. A part that was not requested is empty.
-    """
+    """The results of an audit; a part that was not requested is empty."""
 
     sensitivities: tuple[Enumeration, ...] = ()
     laws: tuple[LawCheck, ...] = ()
@@ -88,7 +81,7 @@ class AuditResult:
 
     @property
     def violations(self) -> list[str]:
-        """Return a description of each result that contradicts a claim, such as "sensitivity: conditional mean, 2 x 3"."""
+        """A description of each result that contradicts a claim, such as "sensitivity: conditional mean, 2 x 3"."""
         names = [f"sensitivity: {part.name}" for part in self.sensitivities if not part.sound]
         names += [f"selection: {law.claim}, {_repeated(law)}" for law in self.laws if law.exceeded]
         losses = [loss for loss in self.losses if loss.exceeded and not loss.case.faulty]
@@ -97,8 +90,8 @@ class AuditResult:
 
     @property
     def missed(self) -> list[str]:
-        """Return a description of each known fault that was not found. An audit that misses a known fault would also miss
-        the same fault in the real mechanism.
+        """A description of each known fault that was not found, as the audit would miss the same fault in the real
+        mechanism.
         """
         return [str(loss.case) for loss in self.losses if loss.case.faulty and not loss.exceeded]
 

@@ -1,8 +1,8 @@
 """Try a criterion or a generator of another package on small tables before it is used on a private file.
 
-The values of a criterion are computed for every table of up to two records in small worlds, some with numbers far from 0.
-Replacing one record may not change a value by more than the sensitivity that the class claims. A generator gets noisy tables
-and must return the requested number of rows. Passing these tests does not prove the claim, because larger tables are not tried.
+The values of a criterion are computed for every table of up to two records in small worlds. Replacing one record may not
+change a value by more than the sensitivity that the class claims. A generator gets noisy tables and must return the
+requested number of rows. Passing these tests does not prove the claim, because larger tables are not tried.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ _SIZES = (1, 2, 300)  # Numbers of rows of the tables to which a generator is fi
 
 
 def check_package(table: PluginTable) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the name of each class of an installed package with its problems. If the package cannot be loaded, yield the name
-    of the package with the reason.
-    """
+    """Yield the name of each class of an installed package with its problems, or of the package if it cannot be loaded."""
     try:
         kinds = load_plugin(table)
     except Unexpected as error:
@@ -51,8 +49,7 @@ def check_package(table: PluginTable) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def check_kind(kind: type[Any], name: str = "package:name") -> tuple[str, ...]:
-    """Look for mistakes in a criterion or a generator of another package by running it on small tables, for example a
-    sensitivity that is too small.
+    """Look for mistakes in a criterion or a generator of another package, such as a sensitivity that is too small.
 
     Parameters
     ----------
@@ -82,8 +79,10 @@ def _criterion_problems(kind: type[OutsideCriterion], name: str) -> Iterator[str
 
 
 def _moved_too_far(criterion: OutsideCriterion, world: World) -> Iterator[str]:
-    """Look for synthetic tables with which the value of a criterion changes by more than its claimed sensitivity if one
-    private record is replaced. Yield a text for each. Stop at a value that is not a finite number.
+    """Yield a text for each synthetic table with which a replaced record changes a value by more than the claimed
+    sensitivity.
+
+    Stop at a value that is not a finite number.
     """
     setting = world.setting(criterion)
     for n in RECORDS:

@@ -1,18 +1,15 @@
 """Check sensitivities by enumerating every private table, every neighbour and every synthetic table of a tiny world.
 
-A triple (R, R', S) has two private tables R and R' of n records that differ in one record, and a synthetic table S. For every
-triple:
+A triple (R, R', S) has two private tables R and R' of n records that differ in one record, and a synthetic table S. For
+every triple:
 
 - the integers to which the code adds noise differ by at most the integer sensitivity for which the noise was drawn;
 - the exact values, which a second implementation computes in whole numbers (`exact_figures`), differ by at most the proved
   bound.
 
-Triples (F, F', S) of files with excluded rows are covered, too. The tables that the program can make from two neighbouring
-files are among the pairs (R, R') above (`tiny`). Every pair of files that leads to a pair of tables with too large a change
-counts as a separate violation.
-
-For every pair (R, S), the value of the code equals the exact value up to half a step of its grid, and its sensitivity equals
-the bound.
+For every pair (R, S), the value of the code equals the exact value up to half a step of its grid, and its sensitivity
+equals the bound. Neighbouring files with excluded rows are covered, because the tables made from them are among the pairs
+(R, R') (`tiny`). Every pair of files that leads to tables with too large a change counts as a separate violation.
 """
 
 from __future__ import annotations
@@ -47,9 +44,7 @@ GRID_SHARE = 2.0**-13
 
 
 class Recording(SystemEntropy):
-    """An entropy source that adds no noise and records the values to which noise would be added, so that an audit sees
-    them. For made-up tables only.
-    """
+    """An entropy source that adds no noise and records the values to which noise would be added. For made-up tables only."""
 
     def __init__(self) -> None:
         self.values: list[np.ndarray] = []
@@ -81,13 +76,12 @@ class Enumeration:
     triples : number of triples of two neighbouring tables (in either order) and S.
     files : number of triples of two neighbouring files with excluded or unused rows (in either order) and S.
     coupled : number of triples of S and a pair of tables to which two of these files lead.
-    violations : number of triples of either kind whose change is above the sensitivity, either in the integers of the code or
-        in exact fractions.
-    disagreements : the sum of two numbers. The first counts the pairs (R, S) for which the value or sensitivity of the code
-        differs from the second implementation. The second counts the pairs of files whose tables do not follow the resizing
-        theorem.
+    violations : number of triples of either kind whose change is above the sensitivity, in the integers of the code or in
+        exact fractions.
+    disagreements : number of pairs (R, S) for which the value or sensitivity of the code differs from the second
+        implementation, plus number of pairs of files whose tables do not follow the resizing theorem.
     largest : the largest change as an exact share of the bound.
-    first : a description of the first tables that show a violation or disagreement. Empty if there are none.
+    first : a description of the first tables that show a violation or disagreement; empty if there are none.
     """
 
     name: str
@@ -114,25 +108,19 @@ class Enumeration:
 
     @property
     def sound(self) -> bool:
-        """Return whether nothing contradicts the claimed sensitivity: no change is larger, both implementations agree, and
-        the sensitivity is reached if it is claimed to be.
-        """
+        """Whether no change exceeds the claimed sensitivity, both implementations agree, and a tight sensitivity is reached."""
         return not self.violations and not self.disagreements and (self.largest == 1 or not self.tight)
 
 
 def neighbour_pairs(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of all pairs of tables that differ in one replaced record, each pair once. The tables are (n_tables,
-    n_cells) counts.
-    """
+    """Return the indices of all pairs of tables, given as (n_tables, n_cells) counts, that differ in one replaced record."""
     first, second = np.triu_indices(len(tables), k=1)
     apart = np.abs(tables[first] - tables[second]).sum(axis=1) == 2
     return first[apart], second[apart]
 
 
 def enumerate_sweep(sweep: Sweep, most_records: int) -> Enumeration:
-    """Check the sensitivity of a criterion on all pairs of neighbouring private tables with each synthetic table, for
-    tables of 1, 2, ... `most_records` records (made from files of `most_records` rows).
-    """
+    """Check the sensitivity of a criterion on all pairs of neighbouring private tables of 1 to `most_records` records."""
     most_records = min(most_records, sweep.most or most_records)
     return Enumeration.of_all([_enumerate(sweep, n, most_records) for n in range(1, most_records + 1)], most_records)
 
@@ -188,9 +176,7 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
 def _in_words(
     world: World, synthetic: Table, codes: Sequence[Table], places: Sequence[int], recorded: Recorded, exact: ExactFigures
 ) -> str:
-    """Describe the tables that show a mistake: the criterion values of private tables for one synthetic table, and the
-    sensitivity. Each number stands beside the number from the second formula.
-    """
+    """Describe the tables that show a mistake: their criterion values and the sensitivity, beside the second formula's."""
     figures = [
         f"{world.in_words(codes[place])} has the value {recorded.values[place]:g} (second formula: {exact.values[place]:g})"
         for place in places
@@ -201,8 +187,9 @@ def _in_words(
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """The values that the code of a criterion computes for every private table and one synthetic table. Noise is added to
-    the integers `steps`, (n_tables,), whose integer sensitivity is `allowed_steps`.
+    """The values that the code of a criterion computes for every private table and one synthetic table.
+
+    Noise is added to the integers `steps`, (n_tables,), whose integer sensitivity is `allowed_steps`.
     """
 
     values: np.ndarray
@@ -212,9 +199,7 @@ class Recorded:
 
 
 class CodeFigures:
-    """Runs the code of a criterion, or of the joint test of several criteria, on made-up private tables, and records the
-    values to which it would add noise.
-    """
+    """Runs a criterion, or the joint test of several, on made-up private tables, and records the values before noise."""
 
     def __init__(self, sweep: Sweep, world: World):
         self.world, self.sweep, self.criterion, self.entropy = world, sweep, sweep.criteria[-1], Recording()
@@ -228,9 +213,7 @@ class CodeFigures:
         self.fitted = Fitted(regressions=regressions)
 
     def behind_the_door(self, table: Sequence[int]) -> PrivateCounts:
-        """Return a made-up table in the type that releases use for private tables. A criterion keeps its intermediate
-        results for such a table, so they are computed once for all synthetic tables.
-        """
+        """Return a made-up table in the type of private tables, which keeps intermediate results for all synthetic tables."""
         return self.world.private(table, (), self.entropy).on(self.world.transformation)
 
     def figures(self, privates: Sequence[PrivateCounts], synthetic: Sequence[int]) -> Recorded:
@@ -269,8 +252,8 @@ class CodeFigures:
         return sum((charge.epsilon for charge in charges), Fraction(0)), {score.sensitivity for score in scores}
 
     def _test(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:
-        """Run the joint test on every private table. Return the epsilon of a test, and the set of sensitivities of its
-        slack (distance from failing).
+        """Run the joint test on every private table. Return its epsilon, and the set of sensitivities of its slack
+        (distance from failing).
         """
         test, (n,) = JointTest(epsilon=Fraction(1), false_acceptance=Fraction(1, 10)), {private.n for private in privates}
         queries = [(criterion, criterion.query(n, candidate, self.setting, self.fitted)) for criterion in self.sweep.asked]
@@ -288,9 +271,7 @@ MOST_RECORDS = 5
 
 
 def sweeps() -> Iterator[Sweep]:
-    """Yield all enumerations of criteria and joint tests: which criterion is tried on which tiny tables. With up to
-    `MOST_RECORDS` records, they try more than ten million combinations of tables.
-    """
+    """Yield all enumerations of criteria and joint tests: which criterion is tried on which tiny tables."""
     for kind in CRITERIA:
         yield from SWEEPS.get(kind, ())
     yield from _joint_tests()
@@ -325,10 +306,9 @@ _RULE = RowsRule(way="counted", epsilon=Fraction(1))
 
 
 def enumerate_numbers(most_records: int) -> Enumeration:
-    """Check, for all files of `most_records` rows, that replacing one row changes the number of rows that pass the rules by
-    at most its sensitivity.
+    """Check that replacing one row changes the number of rows that pass the rules by at most its sensitivity.
 
-    A number of rows without noise counts as a violation if it differs between neighbours.
+    All files of `most_records` rows are tried. A number without noise counts as a violation if it differs between neighbours.
     """
     world = World(_HIGHS)
     pairs = list(file_pairs(world.layout.n_cells, most_records))
@@ -354,9 +334,7 @@ def enumerate_numbers(most_records: int) -> Enumeration:
 
 
 def _counted(world: World, rows: Rows, n_file: int) -> tuple[int, Fraction]:
-    """Return the number of rows before noise is added, and the sensitivity for which the noise is drawn. If the number gets
-    no noise, return the published number and 0.
-    """
+    """Return the number of rows before noise, and the sensitivity for which the noise is drawn; without noise, 0."""
     recorder = Recording()
     raw = Plausibility(layout=world.layout, masks=())
     charge = _RULE.charge

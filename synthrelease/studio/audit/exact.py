@@ -1,10 +1,9 @@
 """Compute the value of every criterion from its definition, in whole numbers: a second, slow and obvious implementation.
 
-A criterion compares rows. If the records of a world have no members, each record is one row. If a record is a root with
-members, such as a household, its rows are the members, or the pairs of members. So the rows of a table of records are counted
-first (`RowCounts`). Each function takes all private tables at once, as counts of every distinct row, and one synthetic table.
-The function returns numerators and one denominator, so that comparisons of values and of differences are exact. This module
-uses no code of releases. In docstrings, "bound" is the bound on the sensitivity of the value.
+A criterion compares rows: the records of a world, or the members, or pairs of members, of records such as households. So
+the rows of a table of records are counted first (`RowCounts`). Each function takes all private tables at once, as counts of
+every distinct row, and one synthetic table, and returns numerators and one denominator, so that comparisons are exact. This
+module uses no code of releases. In docstrings, "bound" is the bound on the sensitivity of the value.
 """
 
 from __future__ import annotations
@@ -76,13 +75,12 @@ class ExactFigures:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowCounts:
-    """The distinct rows that the records of a tiny world can have (a record with members, such as a household, has several
-    rows), and how often each record has each row.
+    """The distinct rows that records of a tiny world can have, and how often each record, such as a household, has each row.
 
     Attributes
     ----------
-    columns : for each column by name, (n_rows,) the bin of every distinct row. The differences of two columns are such columns,
-        too. A missing value is `_MISSING`.
+    columns : for each column, or difference of two columns, by name, (n_rows,) the bin of every distinct row. A missing
+        value is `_MISSING`.
     made : (n_cells, n_rows) how often a record in each cell has each distinct row.
     """
 
@@ -92,7 +90,7 @@ class RowCounts:
 
     @property
     def most(self) -> int:
-        """Return the largest number of rows that one record has, such as the number of members of the largest household."""
+        """The largest number of rows that one record has, such as the number of members of the largest household."""
         return int(self.made.sum(axis=1).max())
 
     def numbers(self, name: str) -> np.ndarray:
@@ -123,8 +121,8 @@ class RowCounts:
 
 @lru_cache(maxsize=8)
 def rows_of(world: World, of: str | None) -> RowCounts:
-    """List the distinct rows that the records of a tiny world can have. If `of` is None, each record is one row. Otherwise
-    a record is a root (such as a household) whose members give rows, for example one row for each member (`rows_of_root`).
+    """List the distinct rows that the records of a tiny world can have: the records, or rows of their members
+    (`rows_of_root`).
     """
     if of is None:
         bins = np.stack(np.unravel_index(np.arange(world.layout.n_cells), world.layout.sizes))
@@ -146,8 +144,9 @@ def rows_of(world: World, of: str | None) -> RowCounts:
 
 
 def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
-    """Yield the rows that the members of a root (such as the persons of a household) give: with "members", one row for each
-    member; with "others", each further member beside the first; otherwise each ordered pair of members.
+    """Yield the rows that the members of a root, such as a household, give.
+
+    With "members", each member is a row; with "others", each further member beside the first; otherwise each ordered pair.
     """
     root, members = root_of(world, cell)
     if of == "members":
@@ -159,9 +158,7 @@ def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
 
 
 def root_of(world: World, cell: int) -> tuple[Row, list[Row]]:
-    """Return the values of a root (such as a household) and the values of each of its members, all by column. `cell` is its
-    cell in the wide table, which has columns for every member.
-    """
+    """Return the values of the root in a cell of the wide table, and the values of each of its members, by column."""
     if world.linked is None:
         raise ValueError("the world has no roots with members")
     bins = dict(zip(world.layout.columns, np.unravel_index(cell, world.layout.sizes), strict=True))
@@ -190,8 +187,10 @@ def _beside(root: Row, member: Row, other: Row, whose: str) -> Row:
 
 
 def absolute(criterion: AbsoluteMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the absolute marginal error: max |r - s| / n over the cells of all compared sub-tables, with r and s the
-    original and synthetic counts of a cell and n the number of rows; bound 1/n (theory 3.1, absolute marginal error).
+    """Return the absolute marginal error: max |r - s| / n over the cells of all compared sub-tables.
+
+    r and s are the original and synthetic counts of a cell, n the number of rows; bound 1/n (theory 3.1, absolute marginal
+    error).
     """
     n = max(1, int(synthetic.sum()))
     worst = np.max([differences.max(axis=1) for differences in _sub_tables(criterion, rows, tables, synthetic)], axis=0)
@@ -199,10 +198,10 @@ def absolute(criterion: AbsoluteMarginalError, rows: RowCounts, tables: np.ndarr
 
 
 def weighted(criterion: WeightedMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the weighted marginal error: the largest error of the sum of weights in a cell of a table, as a share of the
-    synthetic sum of weights. It is max |sum w (R - S)| / sum w S, with w the value of a column and R, S the private and
-    synthetic rows; bound max w / sum w S (theory 3.20, weighted marginal error). It is void if no synthetic row has a
-    weight.
+    """Return the largest error of the sum of weights in a cell, as a share of all: max |sum w (R - S)| / sum w S.
+
+    w is the value of a column, and R, S are the private and synthetic rows; bound max w / sum w S (theory 3.20, weighted
+    marginal error). It is void if no synthetic row has a weight.
     """
     numbers = rows.numbers(criterion.weight)
     weights = (2 * UNIT * numbers + numbers.max()) // (2 * numbers.max())  # rounded to the nearest multiple of w_max / 2^20
@@ -217,9 +216,7 @@ def weighted(criterion: WeightedMarginalError, rows: RowCounts, tables: np.ndarr
 def _sub_tables(
     criterion: MarginalCriterion, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray
 ) -> Iterator[np.ndarray]:
-    """Yield, for every sub-table that a criterion compares, the absolute differences |r - s| of private and synthetic
-    counts, of shape (n_tables, n_cells).
-    """
+    """Yield the (n_tables, n_cells) differences |r - s| of counts for every sub-table that a criterion compares."""
     names = list(rows.columns)
     chosen: set[frozenset[str]] = set()
     if criterion.largest or not criterion.tables:
@@ -240,8 +237,8 @@ def _sub_tables(
 
 
 def mean_distance(criterion: MeanMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the mean distance between private and synthetic tables: sum |r - s| / 2n over the cells of a sub-table, as a
-    mean over sub-tables; bound 1/n (theory 3.10, distances of tables).
+    """Return sum |r - s| / 2n over the cells of a sub-table, as a mean over sub-tables; bound 1/n (theory 3.10, distances
+    of tables).
     """
     n = max(1, int(synthetic.sum()))
     moved = [differences.sum(axis=1) for differences in _sub_tables(criterion, rows, tables, synthetic)]
@@ -251,9 +248,7 @@ def mean_distance(criterion: MeanMarginalError, rows: RowCounts, tables: np.ndar
 def quantile_distance(
     criterion: QuantileMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray
 ) -> ExactFigures:
-    """Return the distance that most sub-tables keep: the least d such that a share of at least `quantile` of them has a
-    distance sum |r - s| / 2n of at most d; bound 1/n.
-    """
+    """Return the least d such that a share of `quantile` of the sub-tables has sum |r - s| / 2n of at most d; bound 1/n."""
     n = max(1, int(synthetic.sum()))
     moved = np.sort([differences.sum(axis=1) for differences in _sub_tables(criterion, rows, tables, synthetic)], axis=0)
     least = math.ceil(Fraction(str(criterion.quantile)) * len(moved))
@@ -261,10 +256,9 @@ def quantile_distance(
 
 
 def relative(criterion: RelativeMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the largest ratio of private and synthetic counts of a bin, max(r/s, s/r) with r and s counts plus 1, clipped
-    to [1, clip]; the bound is found by trying every r.
+    """Return the largest ratio max(r/s, s/r) of a bin, with r and s counts plus 1, clipped to [1, clip].
 
-    Theory 3.2, relative marginal error.
+    The bound is found by trying every r (theory 3.2, relative marginal error).
     """
     n, clip = int(synthetic.sum()), Fraction(str(criterion.clip))
     common = math.lcm(*range(1, n + 2))
@@ -284,16 +278,15 @@ def relative(criterion: RelativeMarginalError, rows: RowCounts, tables: np.ndarr
 
 
 def _single_bins(rows: RowCounts) -> list[np.ndarray]:
-    """Return an (n_rows,) indicator for every bin of every column, including the bins of missing values: 1 for rows in the
-    bin, otherwise 0.
-    """
+    """Return an (n_rows,) indicator for every bin of every column, including the bins of missing values."""
     return [(values == value).astype(np.int64) for values in rows.columns.values() for value in np.unique(values)]
 
 
 def conditional_mean(criterion: ConditionalMean, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the largest difference between the means of a group in the private and in the synthetic table: max over groups
-    of |resized mean_R - mean_S|. A private group with fewer than m_v rows is filled up to m_v rows with the middle value of
-    the range [L, U]; bound (U - L) / min_v m_v (theory 3.3, conditional means).
+    """Return the largest difference of the means of a group in the private and the synthetic table.
+
+    A private group with fewer than m_v rows is filled up to m_v rows with the middle value of the range [L, U]; bound (U -
+    L) / min_v m_v (theory 3.3, conditional means).
     """
     n, (low, high) = int(synthetic.sum()), (Fraction(str(end)) for end in criterion.range)
     unit = math.lcm(2 * low.denominator, 2 * high.denominator)
@@ -315,9 +308,7 @@ def conditional_mean(criterion: ConditionalMean, rows: RowCounts, tables: np.nda
 
 
 def _groups(criterion: InGroups, rows: RowCounts) -> list[np.ndarray]:
-    """Return an (n_rows,) indicator of every group that a criterion compares (of the columns `by`, and of all rows if
-    `overall`): 1 for rows of the group with a value of the criterion's column, otherwise 0.
-    """
+    """Return an (n_rows,) indicator of every group that a criterion compares: 1 for its rows with a value, otherwise 0."""
     valued = rows.valued(criterion.column)
     groups = [group * valued for name in criterion.by for group in rows.groups(name)]
     return [*groups, valued] if criterion.overall else groups
@@ -326,9 +317,10 @@ def _groups(criterion: InGroups, rows: RowCounts) -> list[np.ndarray]:
 def conditional_median(
     criterion: ConditionalMedian, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray
 ) -> ExactFigures:
-    """Return the largest error of a group's quantile, in rows divided by n: max of B - q n_g and A - (1 - q) n_g over
-    groups and quantiles of order q; bound 1/n (theory 3.11, conditional medians). Of the n_g rows of a private group, B lie
-    more than `within` bins below the quantile of the synthetic rows, and A more than `within` bins above it.
+    """Return the largest error of a group's quantile of order q, in rows divided by n: max of B - q n_g and A - (1 - q) n_g.
+
+    Of the n_g rows of a private group, B lie more than `within` bins below the quantile of the synthetic rows, and A more
+    than `within` bins above it; bound 1/n (theory 3.11, conditional medians).
     """
     n, bins, groups = max(1, int(synthetic.sum())), rows.columns[criterion.column], _groups(criterion, rows)
     values = np.unique(bins[bins != _MISSING]).tolist()
@@ -349,15 +341,18 @@ def conditional_median(
 
 def proportions(criterion: DifferenceInProportions, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
     """Return the largest error of the share of a group's rows that are in given bins: max over groups of |a_g - p_g n_g| /
-    m_g. A private group has n_g rows, a_g of them in the bins; the synthetic group has m_g rows, a share p_g of them in the
+    m_g.
+
+    A private group has n_g rows, a_g of them in the bins; the synthetic group has m_g rows, a share p_g of them in the
     bins. Bound 1 / min m_g (theory 3.12, difference in proportions).
     """
     return _shares(criterion, rows, tables, synthetic, [rows.in_bins(criterion.column, criterion.bins)])
 
 
 def kolmogorov(criterion: KolmogorovDistance, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the largest error of a distribution function in a group: max |a_gt - p_gt n_g| / m_g over groups and values t,
-    as in `proportions`, for the rows with a value of at most t; bound 1 / min m_g (theory 3.14, Kolmogorov distance).
+    """Return the largest error of a distribution function in a group: max |a_gt - p_gt n_g| / m_g over groups and values t.
+
+    As in `proportions`, for the rows with a value of at most t; bound 1 / min m_g (theory 3.14, Kolmogorov distance).
     """
     values = rows.columns[criterion.column]
     return _shares(criterion, rows, tables, synthetic, [values <= t for t in np.unique(values)])
@@ -366,8 +361,9 @@ def kolmogorov(criterion: KolmogorovDistance, rows: RowCounts, tables: np.ndarra
 def _shares(
     criterion: InGroups, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray, events: Sequence[np.ndarray]
 ) -> ExactFigures:
-    """Return the largest error of the share of rows with some property (an event), over all groups and events. An event is
-    an (n_rows,) indicator. Changing one record changes the share in a group of m_g synthetic rows by at most 1 / m_g.
+    """Return the largest error of the share of rows with an event, an (n_rows,) indicator, over all groups and events.
+
+    Changing one record changes the share in a group of m_g synthetic rows by at most 1 / m_g.
     """
     groups = _groups(criterion, rows)
     sizes = [int(synthetic @ group) for group in groups]
@@ -382,9 +378,10 @@ def _shares(
 
 
 def faithfulness(criterion: Faithfulness, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the share of private rows without a similar synthetic row of their own, in a largest matching: 1 - matching /
-    n; bound 1/n (theory 3.6, faithfulness). The matching is the minimum, over sets A of original cells, of the rows outside
-    A plus the synthetic rows similar to A (Koenig's theorem).
+    """Return the share of private rows without a similar synthetic row of their own, in a largest matching: 1 - matching / n.
+
+    Bound 1/n (theory 3.6, faithfulness). The matching is the minimum, over sets A of original cells, of the rows outside A
+    plus the synthetic rows similar to A (Koenig's theorem).
     """
     n, values = int(synthetic.sum()), np.stack(list(rows.columns.values()), axis=1).tolist()
     names = list(rows.columns)
@@ -398,9 +395,10 @@ def faithfulness(criterion: Faithfulness, rows: RowCounts, tables: np.ndarray, s
 
 
 def _similar(criterion: Faithfulness, names: Sequence[str], a: Sequence[int], b: Sequence[int]) -> bool:
-    """Return whether two rows count as similar: they are equal, or differ by one bin in one of the columns of `within_one_bin`.
+    """Return whether two rows are equal, or differ by one bin in `at_most` columns of `within_one_bin`, apart from ignored
+    columns.
 
-    Bins of single values have no value strictly inside. Ignored columns may differ. A missing value is similar only to itself.
+    A missing value is similar only to itself.
     """
     apart = {name: abs(x - y) for name, x, y in zip(names, a, b, strict=True) if x != y and name not in criterion.ignored}
     near = all(name in criterion.within_one_bin and distance == 1 for name, distance in apart.items())
@@ -413,13 +411,13 @@ def _similar(criterion: Faithfulness, names: Sequence[str], a: Sequence[int], b:
 def prediction(
     criterion: RegressionPrediction, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel
 ) -> ExactFigures:
-    """Return how much the mean absolute prediction error on private rows differs between two regression lines, for one
-    feature a and the target b: |MAE_R(fitted) - MAE_R(w(S))|, a line fitted before and the line w(S) of the synthetic rows
-    (theory 3.5, regression prediction).
+    """Return the difference of the mean absolute errors of two regression lines on private rows: |MAE_R(fitted) -
+    MAE_R(w(S))|.
 
-    The bound is 2 (U - L) / n. If it is computed from the two known lines, it is (largest gap - smallest gap) / n. The gap of a
-    record is the difference of its absolute errors under the two lines. n is the number of synthetic rows with values in both
-    columns. A record without one of these values has a gap of 0.
+    w(S) is the line of the synthetic rows, for a feature a and the target b (theory 3.5, regression prediction). The bound
+    is 2 (U - L) / n or, computed from the two known lines, (largest gap - smallest gap) / n. The gap of a record is the
+    difference of its absolute errors under the two lines, or 0 without a value in both columns. n is the number of
+    synthetic rows with values in both.
     """
     valued = rows.valued("a", "b")
     n, synthetic = max(1, int(synthetic @ valued)), synthetic * valued
@@ -437,15 +435,13 @@ def prediction(
 
 
 def one_step(criterion: RegressionOneStep, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return how far the slope of a private regression is from the synthetic one, by the size of one step: |sum of (a -
-    mean_S a) r| / (n sd_S a) over private rows, for one feature a and the target b, with r = b - clip(line of S) the
-    residual from the line of the synthetic rows S.
+    """Return how far the slope of a private regression is from the synthetic one, by one step: |sum of (a - mean_S a) r| /
+    (n sd_S a).
 
-    Theory 3.4, one-step regression.
-
-    Bound 2 max |(a - mean_S a) r| / (n sd_S a). The unit of value and bound is 1 / sd_S a. If a is constant in S, there is no
-    slope: the value is 0, and no table passes. n is the number of synthetic rows with values in both columns. A record without
-    one of these values adds 0.
+    The sum is over private rows, for a feature a and the target b, with r = b - clip(line of S) the residual from the line
+    of the synthetic rows S (theory 3.4, one-step regression). Bound 2 max |(a - mean_S a) r| / (n sd_S a), in units of 1 /
+    sd_S a. If a is constant in S, the value is 0, and no table passes. n is the number of synthetic rows with values in
+    both columns. A record without one of these values adds 0.
     """
     valued, feature = rows.valued("a", "b"), rows.numbers("a")
     n, synthetic = max(1, int(synthetic @ valued)), synthetic * valued
@@ -462,14 +458,13 @@ def one_step(criterion: RegressionOneStep, rows: RowCounts, tables: np.ndarray, 
 
 
 def logistic(criterion: LogisticRegression, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return how far a private logistic regression is from the synthetic fit, by the size of one step, for one feature a of
-    two values and a binary target b. The size is |sum of v| / m, where v is the part that one private row adds to the step
-    (theory 3.13, one-step logistic regression).
+    """Return how far a private logistic regression is from the synthetic fit, by one step: |sum of v| / m.
 
-    For each value of a, the fit is the share p of positive rows. The step of the slope is the difference of (y - p) / (p (1 -
-    p) rows) between a = 1 and a = 0. It is multiplied by the standard deviation of a, which is the unit of the value. The bound
-    is the difference between the largest and the smallest v, or 0, divided by m. The result is void if a share is 0 or 1, or if
-    a value has no rows.
+    v is the part that one private row adds to the step, for one feature a of two values and a binary target b (theory 3.13,
+    one-step logistic regression). For each value of a, the fit is the share p of positive rows. The step of the slope is
+    the difference of (y - p) / (p (1 - p) rows) between a = 1 and a = 0, times the standard deviation of a, which is the
+    unit of the value. The bound is the difference between the largest and the smallest v, or 0, divided by m. The result is
+    void if a share is 0 or 1, or if a value has no rows.
     """
     valued = rows.valued("a", "b")
     m, y = max(1, int(synthetic @ valued)), rows.in_bins("b", criterion.positive)
@@ -491,9 +486,7 @@ def logistic(criterion: LogisticRegression, rows: RowCounts, tables: np.ndarray,
 
 
 def _points(rows: RowCounts, valued: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """Yield, for every distinct row, the value of the feature, the value of the target, and 1 if the row has both values,
-    otherwise 0.
-    """
+    """Yield, for every distinct row, the values of the feature and the target, and whether the row has both (1 or 0)."""
     return zip(rows.numbers("a").tolist(), rows.numbers("b").tolist(), valued.tolist(), strict=True)
 
 
@@ -504,7 +497,7 @@ def _sums(tables: np.ndarray, numbers: Sequence[Fraction]) -> tuple[np.ndarray, 
 
 
 def _least_squares(rows: RowCounts, synthetic: np.ndarray) -> tuple[Fraction, Fraction]:
-    """Return the intercept and slope of the least squares line of a synthetic table. The slope is 0 for a constant feature."""
+    """Return the intercept and slope of the least squares line of a synthetic table; slope 0 for a constant feature."""
     n, feature, target = max(1, int(synthetic.sum())), rows.numbers("a"), rows.numbers("b")
     a, b = (Fraction(int(synthetic @ values), n) for values in (feature, target))
     variance = Fraction(int(synthetic @ feature**2), n) - a**2
@@ -517,8 +510,9 @@ def _least_squares(rows: RowCounts, synthetic: np.ndarray) -> tuple[Fraction, Fr
 
 
 def means_of_roots(criterion: MeanOfRoots, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the largest error of a mean over roots, such as the mean number of workers over households of a group; bound
-    (b - a) / min m_g (theory 3.23, means over roots), with [a, b] the limits and m_g the synthetic roots of a group.
+    """Return the largest error of a mean over roots, such as the mean number of workers of households, over groups.
+
+    Bound (b - a) / min m_g (theory 3.23, means over roots), with [a, b] the limits and m_g the synthetic roots of a group.
     """
     low, high = (Fraction(str(end)) for end in criterion.limits)
     cells = list(world.cells)
@@ -542,9 +536,7 @@ def means_of_roots(criterion: MeanOfRoots, world: World, tables: np.ndarray, syn
 
 
 def _with_members(criterion: MeanOfRoots, world: World, cell: int) -> tuple[Row, list[Row]]:
-    """Return the values of a root (such as a household) and of its members. If the criterion's column belongs to roots, the
-    root counts as its only member.
-    """
+    """Return the values of a root and of its members; a root is its own only member for a column of roots."""
     if world.linked is not None and criterion.column in world.linked.names:
         return root_of(world, cell)
     bins = np.unravel_index(cell, world.layout.sizes)
@@ -570,8 +562,9 @@ def _number_of_root(criterion: MeanOfRoots, members: Iterable[Row], coding: Codi
 
 
 def unmatched_roots(criterion: Faithfulness, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the share of roots (such as households) without a similar synthetic root of their own in a largest matching.
-    The order of members has no effect; bound 1/n (theory 3.6, faithfulness).
+    """Return the share of roots without a similar synthetic root of their own in a largest matching; bound 1/n.
+
+    The order of members has no effect (theory 3.6, faithfulness).
     """
     n, ours = int(synthetic.sum()), _cells_of(synthetic)
     similar = {
@@ -586,9 +579,7 @@ def _cells_of(table: np.ndarray) -> list[int]:
 
 
 def _similar_members(criterion: Faithfulness, world: World, first: int, second: int) -> bool:
-    """Return whether two roots (such as households) are similar: they have the same number of members, and their sorted
-    values are equal except for one that differs by one. For roots with one column of members.
-    """
+    """Return whether two roots with one column of members have equal sorted values, except for one that differs by one."""
     (name,) = world.linked.names if world.linked else ("",)
     values = [sorted(int(row[name] or 0) for row in rows_of_root(world, cell, "members")) for cell in (first, second)]
     if len(values[0]) != len(values[1]):
@@ -617,9 +608,8 @@ def exact_figures(
 ) -> ExactFigures:
     """Return the exact values of a criterion, by its kind. Raises LookupError for a kind without a second implementation.
 
-    A value about members is clipped to its possible range, because tables with the same number of roots have different numbers
-    of rows. The bound is the sensitivity of the value for rows, times the largest number of rows of a root (theory 3.22, rows
-    of members).
+    A value about members is clipped to its possible range. Its bound is the sensitivity of the value for rows, times the
+    largest number of rows of a root (theory 3.22, rows of members).
     """
     if isinstance(criterion, MeanOfRoots):
         return means_of_roots(criterion, world, tables, synthetic)
@@ -664,8 +654,9 @@ EXACT: dict[type[Criterion], Callable[..., ExactFigures]] = {
 def least_slack(
     criteria: Sequence[Criterion], world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
 ) -> ExactFigures:
-    """Return the least slack of several criteria, that is, the smallest distance from failing one of them, in units of
-    their sensitivities; bound 1 (theory 4.1, least slack).
+    """Return the smallest distance from failing any of several criteria, in units of their sensitivities; bound 1.
+
+    Theory 4.1, least slack.
     """
     slacks = [slack(criterion, world, tables, synthetic, fitted) for criterion in criteria]
     common = math.lcm(*(figures.denominator for figures in slacks))
@@ -676,10 +667,11 @@ def least_slack(
 def slack(
     criterion: Criterion, world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
 ) -> ExactFigures:
-    """Return how far every private table is from failing a criterion (its slack), in units of the sensitivity.
+    """Return how far every private table is from failing a criterion, in units of the sensitivity: (threshold - value) /
+    bound.
 
-    The slack is (threshold - value) / bound. For a ratio of counts r and s, both plus 1, the slack of a bin is the number of
-    records by which r lies inside [s / threshold, threshold s]. The least slack of all bins is returned.
+    For a ratio of counts r and s, both plus 1, it is the number of records by which r lies inside [s / threshold, threshold
+    s], the least of all bins.
     """
     threshold = Fraction(str(criterion.threshold))
     t, d = threshold.numerator, threshold.denominator

@@ -1,9 +1,8 @@
-"""Compute the privacy loss of a generator for two neighbouring tables: the loss of all its noisy answers, from their exact
-distributions.
+"""Compute the privacy loss of all noisy answers of a generator for two neighbouring tables, from their exact distributions.
 
-A mechanism asks its source of entropy questions: to add noise to values, or to choose among candidates. Each question gets an
-answer. A conversation is one run of a mechanism with its questions and answers. A case is a generator with two neighbouring
-tables (left and right) and the loss that it claims.
+A mechanism asks its source of entropy questions: to add noise to values, or to choose among candidates. A conversation is
+one run of a mechanism with its questions and answers. A case is a generator with two neighbouring tables (left and right)
+and the loss that it claims.
 """
 
 from __future__ import annotations
@@ -51,11 +50,10 @@ _COARSE = 64  # Scale of noise above which rounding reduces a mean loss by less 
 
 
 def mean_of_gaussian(change: np.ndarray, scale: float) -> float:
-    """Return the mean privacy loss of rounded Gaussian noise on integers that differ by `change` between two tables: the
-    mean of ln(p / q) under p, where p and q are the probabilities of the noisy integers for the two tables.
+    """Return the mean privacy loss of rounded Gaussian noise on integers that differ by `change` between two tables.
 
-    Continuous noise has a slightly larger mean loss, change^2 / (2 scale^2) for each integer, because rounding is
-    post-processing.
+    It is the mean of ln(p / q) under p, with p and q the probabilities of the noisy integers for the two tables. Continuous
+    noise has a slightly larger mean loss, change^2 / (2 scale^2) for each integer.
     """
     from scipy.special import ndtr
 
@@ -74,13 +72,12 @@ def mean_of_gaussian(change: np.ndarray, scale: float) -> float:
 
 
 def log_shares(losses: Sequence[int], rate: Fraction, mechanism: str) -> np.ndarray:
-    """Return the log probabilities with which a private choice selects each candidate, as an (n_candidates,) array in
-    floating point.
+    """Return the (n_candidates,) log probabilities with which a private choice selects each candidate, in floating point.
 
     Parameters
     ----------
-    losses : the difference between the score of the best candidate and the score of each candidate. A difference of 1
-        multiplies the probability of a candidate by exp(-rate).
+    losses : the score of the best candidate minus the score of each candidate. A difference of 1 multiplies the probability
+        by exp(-rate).
     """
     exponents = np.array([float(-loss * rate) for loss in losses])
     if mechanism == "exponential":
@@ -121,8 +118,7 @@ Mechanism = Callable[[tuple[int, ...], SystemEntropy], Any]
 
 @dataclass(frozen=True, kw_only=True)
 class AskedDraw:
-    """One request of a mechanism to its source of entropy, for noise or for a private choice. The audit sees all requests
-    and decides the answers.
+    """One request of a mechanism to its source of entropy, for noise or for a private choice.
 
     Attributes
     ----------
@@ -138,7 +134,6 @@ class AskedDraw:
         return self.law[0] == "choice"
 
     def log_shares(self) -> np.ndarray:
-        """Return the logarithms of the probabilities of the candidates of a choice."""
         return log_shares(self.values.tolist(), self.law[2], self.law[3])
 
     def drawn(self) -> Any:
@@ -153,13 +148,13 @@ class Unanswered(Exception):
 
 
 class ReplayedEntropy(SystemEntropy):
-    """A source of entropy that answers a mechanism's requests with given answers, so that a run can be repeated on another
-    table. Public random draws come from a key.
+    """A source of entropy that gives fixed answers, so that a run can be repeated on another table. Public draws come from
+    a key.
 
     Parameters
     ----------
     answers : answers to the first questions. The answers of `answer` to further questions are appended.
-    answer : a function that answers a question. If it returns None, there is no answer, and the mechanism stops.
+    answer : a function that answers a question, or returns None to stop the mechanism.
     expected : the questions for the other table. The mechanism stops at a question with a different distribution.
 
     Attributes
@@ -217,7 +212,7 @@ class ReplayedEntropy(SystemEntropy):
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """The privacy losses of one run of a mechanism: those of its noisy values, and those of its private choices.
+    """The privacy losses of one run of a mechanism.
 
     Attributes
     ----------
@@ -231,8 +226,7 @@ class Conversation:
 
 
 def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...], *, pure: bool, key: int) -> Conversation:
-    """Run a mechanism on two neighbouring tables with the same noisy answers, and return by how much these answers
-    distinguish the tables (their privacy losses).
+    """Run a mechanism on two neighbouring tables with the same noisy answers, and return the privacy losses of these answers.
 
     Parameters
     ----------
@@ -258,9 +252,7 @@ def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...]
 
 
 def _heard(mechanism: Mechanism, table: tuple[int, ...], replayed: ReplayedEntropy) -> Any:
-    """Run the mechanism with given answers to its requests. Return its result, or None if it made a request without an
-    answer.
-    """
+    """Return the result of the mechanism with given answers, or None if it made a request without an answer."""
     try:
         return mechanism(table, replayed)
     except Exception:
@@ -270,9 +262,7 @@ def _heard(mechanism: Mechanism, table: tuple[int, ...], replayed: ReplayedEntro
 
 
 def _difference(left_entropy: ReplayedEntropy, right_entropy: ReplayedEntropy, made_left: Any, made_right: Any) -> str:
-    """Say how the runs on two tables differ although they got the same answers, for example in their results. Such a
-    difference would reveal the table. The text is empty if there is none.
-    """
+    """Say how the runs on two tables differ although they got the same answers, which would reveal the table, or ""."""
     for question, counterpart in zip_longest(left_entropy.questions, right_entropy.questions):
         if (question and question.law) != (counterpart and counterpart.law):
             return f"it requests {question and question.law} on one table and {counterpart and counterpart.law} on the other"
@@ -282,10 +272,7 @@ def _difference(left_entropy: ReplayedEntropy, right_entropy: ReplayedEntropy, m
 
 
 def _worst(question: AskedDraw, counterpart: AskedDraw) -> float:
-    """Return the largest privacy loss of an answer: the logarithm of the ratio of its probabilities, left table over right
-    table. For a choice, the candidate with the largest ratio is taken. For noise, it is the answer with zero noise on the
-    left table.
-    """
+    """Return the largest log ratio of an answer's probabilities, left over right; for noise, with zero noise on the left."""
     kind, law = question.law[0], question.law[2]
     if question.is_choice:
         return float((question.log_shares() - counterpart.log_shares()).max())
@@ -296,9 +283,7 @@ def _worst(question: AskedDraw, counterpart: AskedDraw) -> float:
 
 
 def _mean(question: AskedDraw, counterpart: AskedDraw) -> float:
-    """Return the mean loss of an answer: the mean, over answers for the left table, of the logarithm of the ratio of their
-    probabilities on the left and the right table.
-    """
+    """Return the mean, over answers for the left table, of the log ratio of their probabilities on both tables."""
     if question.is_choice:
         logs, other_logs = question.log_shares(), counterpart.log_shares()
         return float((np.exp(logs) * (logs - other_logs)).sum())
@@ -323,8 +308,7 @@ def installed() -> bool:
 
 
 def seen_from_outside(module: str, run: Run, table_of: Callable[[tuple[int, ...]], Counts], rows: int) -> Mechanism:
-    """Return a mechanism that runs a library and publishes all noisy answers that the library gets, so that the audit can
-    compute their privacy losses.
+    """Return a mechanism that runs a library and publishes all noisy answers that the library gets.
 
     Parameters
     ----------
@@ -344,9 +328,7 @@ def seen_from_outside(module: str, run: Run, table_of: Callable[[tuple[int, ...]
 
 
 class _Reports(SystemEntropy):
-    """A replacement for the noise source of a library. It first hands out exact tables, and adds the noise when the library
-    reports a table to its model, so that the audit sees each noisy table.
-    """
+    """A replacement for the noise source of a library, which adds the noise when the library reports a table to its model."""
 
     def __init__(self, entropy: SystemEntropy, measurement: Callable[..., Any]):
         self._entropy, self._measurement = entropy, measurement
@@ -361,9 +343,7 @@ class _Reports(SystemEntropy):
         return self._entropy.chosen(losses, mechanism)
 
     def reported(self, values: Any, clique: Any, deviation: float) -> Any:
-        """Add noise to a measured table and return it to the library's model. If the library made the table from another
-        noisy table, it is returned without further noise.
-        """
+        """Add noise to a measured table. A table that the library made from another noisy table gets no further noise."""
         if self._scale is not None:
             exact, scale, self._scale = np.rint(np.asarray(values)).astype(np.int64), self._scale, None
             self.answers.append(self._entropy.add_gaussian(exact, scale))
@@ -372,9 +352,7 @@ class _Reports(SystemEntropy):
 
 
 class _EqualShares:
-    """A model in which all cells of a table have the same count. It replaces the model that a library fits, because the fit
-    takes seconds and costs no privacy.
-    """
+    """A model in which all cells of a table have the same count, in place of a fitted model: a fit costs time, not privacy."""
 
     def __init__(self, domain: Any, measured: list[Any], rows: int):
         self.domain, self.cliques, self._rows = domain, [table.clique for table in measured], rows
@@ -415,8 +393,8 @@ class LossCase:
     generator : name of the generator in `GENERATORS`.
     name : a name for the neighbours or the budget, if the generator has several cases.
     claim : the claimed epsilon if the charge is pure, otherwise the claimed rho.
-    conversations : number of conversations with different public draws. For a pure generator, the result is the largest loss of
-        a conversation. For other generators, it is the mean loss.
+    conversations : number of conversations with different public draws. The result is their largest loss for a pure
+        generator, otherwise their mean loss.
     because : the reason why the largest loss found is below 0.95 of the claim, or an empty string if it is not below.
     faulty : whether the claim is known to be wrong, so that the audit must find it.
     """
@@ -460,8 +438,7 @@ def case_of_fit(
     name: str,
     charge: Charge | None = None,
 ) -> LossCase:
-    """Return a test of a generator's privacy in which the generator is fitted to each of two tables, and rows are drawn
-    from its model.
+    """Return a test in which a generator is fitted to each of two tables, and rows are drawn from its model.
 
     Parameters
     ----------
@@ -544,9 +521,7 @@ def _tables(factor: Fraction) -> Iterator[LossCase]:
 def adaptive_case(
     generator: Adaptive | AdaptivePure, factor: Fraction = Fraction(1), *, name: str = REPLACING, charge: Charge | None = None
 ) -> LossCase:
-    """Return a test of an adaptive generator's privacy, with three columns of three bins. No bin is so rare that the
-    generator merges it.
-    """
+    """Return a test of an adaptive generator with three columns of three bins, none so rare that it is merged."""
     left, right = _with(_ADAPTIVE, _FIRST), _with(_ADAPTIVE, _MIDDLE)
     return case_of_fit(generator, _THREE, left, right, factor, name=name, charge=charge)
 
@@ -557,13 +532,12 @@ def adaptive_case(
 def _counting_queries(factor: Fraction) -> Iterator[LossCase]:
     """Yield tests of MWEM and PEP (generators that answer counting queries), with eight columns of two bins and 16 queries.
 
-    MWEM: of 1,000 rows, 9 in 10 have 1 in the first column, and all have 1 in the other columns. The record has 1 in the first
-    column on the left, and 1 in all other columns on the right. The model approaches the counts in small steps, so the model
-    stays below all counts of rows with ones. So on the left, the error of the first query, which is seldom chosen, is larger by
-    1, and the other errors are smaller.
+    MWEM: of 1,000 rows, 9 in 10 have 1 in the first column, and all have 1 in the other columns. The record has 1 in the
+    first column on the left, and 1 in all others on the right. The model stays below all counts of rows with ones. So on
+    the left, the error of the first query, which is seldom chosen, is larger by 1, and the other errors are smaller.
 
-    PEP: two rows, and a record whose value rises in half of the columns and falls in the other columns. Errors are at most 2,
-    far below the noise, so all queries are about equally likely to be chosen. The counts of half of the queries rise.
+    PEP: two rows, and a record whose value rises in half of the columns and falls in the others. Errors are at most 2, far
+    below the noise, so all queries are about equally likely to be chosen. The counts of half of the queries rise.
     """
     columns, first, rest = {f"c{i}": 1 for i in range(8)}, 0b1000_0000, 0b0111_1111
     mwem = MWEM(queries=16, iterations=4, inner_updates=1, marginal=1)
@@ -580,10 +554,10 @@ _SMALL: dict[str, Any] = {"steps": 4, "batch": 20, "critic_width": 1, "generator
 
 
 def _networks(factor: Fraction) -> Iterator[LossCase]:
-    """Yield tests of the generators that train neural networks, with records that move the training as far as possible: two
-    records with opposite gradients, and one record that reverses the votes of teachers.
+    """Yield tests of the generators that train neural networks, with records that move the training as far as possible.
 
-    This record is the only one of its table, so it does not matter which teacher has it.
+    These are two records with opposite gradients, and one record that reverses the votes of teachers. The latter is the
+    only record of its table, so it does not matter which teacher has it.
     """
     for network in (DPGAN(**_SMALL), DPCTGAN(**_SMALL)):
         whole = case_of_fit(network, _COLUMNS, (0,), (2**8 - 1,), factor, name="a critic with steep initial weights")
@@ -593,12 +567,11 @@ def _networks(factor: Fraction) -> Iterator[LossCase]:
 
 
 class _SteepGame(Game):
-    """An adversarial generator whose critic starts with larger weights than usual, so that two records have opposite
-    gradients. The weights are public.
+    """An adversarial generator whose critic starts with large weights, so that two records have opposite gradients.
 
-    The only hidden unit has the weight 10 for each bin of one kind and -10 for each bin of the other kind. So the two records
-    have long gradients in opposite directions, and the distance of the clipped gradients is 2 clip. With the usual small
-    weights, the gradients of all rows have about the same direction.
+    The only hidden unit has the weight 10 for each bin of one kind and -10 for each bin of the other. So the distance of
+    the clipped gradients of the two records is 2 clip. With the usual small weights, all gradients have about the same
+    direction. The weights are public.
     """
 
     def __init__(self, *arguments: Any, **options: Any):
@@ -628,8 +601,9 @@ _TWO_STEPS = (
 
 
 def _libraries(factor: Fraction) -> Iterator[LossCase]:
-    """Yield tests of the generators from other libraries: the library's claim for adding a record (a quarter of rho), and
-    the claim of a release for replacing a record.
+    """Yield tests of the generators from other libraries, with the library's claim for adding a record (a quarter of rho).
+
+    A second test has the claim of a release for replacing a record.
     """
     of_library = MST().rho_of_library(MST().charge(RHO * factor**2))
     tree, rounds = World(dict.fromkeys("abcde", 1)), World(dict.fromkeys("abcd", 1))
@@ -649,9 +623,7 @@ def _libraries(factor: Fraction) -> Iterator[LossCase]:
 
 
 def faulty_losses() -> Iterator[LossCase]:
-    """Yield tests that must fail, so that the audit proves that it finds faults: every test with twice its epsilon or mu,
-    and generators with a planted fault.
-    """
+    """Yield tests that must fail: every test with twice its epsilon or mu, and generators with a planted fault."""
     for case in loss_cases(Fraction(2)):
         yield replace(case, name=f"{case.name}, half of the noise", faulty=True, conversations=3)
     for fault in (_CountedOnce(), _FreeChoices(), _WithoutNoise()):
@@ -675,8 +647,8 @@ class _FreeChoices(AdaptivePure):
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
         class FreeChoiceTables(Laplace):
             def table(self, columns: Columns, part: Fraction) -> np.ndarray:
-                """Measure a table, with a planted fault: a table of two or more columns gets the whole budget of its round,
-                although the choice of this table already used a tenth of the budget.
+                """Measure a table of several columns with the whole budget of its round, although its choice used a tenth
+                (planted fault).
                 """
                 self._take(part)
                 exact, whole = self._exact.get(columns), part / Fraction(9, 10) if len(columns) > 1 else part
@@ -708,8 +680,8 @@ class LossFinding:
 
     Attributes
     ----------
-    noise, choices : the losses of noisy values, and of private choices. A loss is the epsilon of the conversation with the
-        largest loss, or the mean rho.
+    noise, choices : the losses of noisy values, and of private choices: the epsilon of the conversation with the largest
+        loss, or the mean rho.
     error : standard error of the mean loss, or 0 for a pure generator.
     leak : differences between the two tables besides the answers.
     """
@@ -727,14 +699,12 @@ class LossFinding:
 
     @property
     def claimed(self) -> float:
-        """Return the claimed privacy loss: epsilon, or the mu that corresponds to rho."""
+        """The claimed privacy loss: epsilon, or the mu that corresponds to rho."""
         return self._stated(float(self.case.claim))
 
     @property
     def shown(self) -> float:
-        """Return the loss that was found, in the unit of the claim: epsilon, or the mu of Gaussian noise with this mean
-        loss.
-        """
+        """The loss that was found, in the unit of the claim: epsilon, or the mu of Gaussian noise with this mean loss."""
         return self._stated(self.noise + self.choices)
 
     @property
@@ -750,7 +720,6 @@ class LossFinding:
 
 
 def audit_losses(cases: Sequence[LossCase], progress: Progress = lambda phase, done, total: None) -> list[LossFinding]:
-    """Compute the privacy loss of every generator's test case, and return the findings."""
     findings = []
     for done, case in enumerate(cases):
         findings.append(_finding(case))

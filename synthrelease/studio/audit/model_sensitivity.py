@@ -50,8 +50,7 @@ Values = Callable[[tuple[int, ...]], np.ndarray]
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredModel:
-    """A measurement (the integers to which a generator or criterion adds noise) in a tiny world, and the sensitivity that
-    is claimed for every number of rows.
+    """The integers to which a generator or criterion adds noise in a tiny world, and their claimed sensitivity.
 
     Attributes
     ----------
@@ -68,7 +67,7 @@ class MeasuredModel:
 
     @property
     def kind(self) -> str:
-        """Return the kind of the measurement, such as "PrivBayes": the first part of its name."""
+        """The kind of the measurement, such as "PrivBayes": the first part of its name."""
         return self.name.partition(":")[0]
 
     @classmethod
@@ -87,8 +86,7 @@ class MeasuredModel:
 
 
 def enumerate_models(most_records: int, wanted: Callable[[str, str], bool] = lambda kind, name: True) -> Iterator[Enumeration]:
-    """Check the sensitivity of each measurement, such as the tables of a generator: try every pair of neighbouring tables
-    in worlds of at most eight cells, and yield the results.
+    """Check the sensitivity of each measurement on every pair of neighbouring tables in worlds of at most eight cells.
 
     Parameters
     ----------
@@ -140,7 +138,7 @@ def _models() -> Iterator[MeasuredModel]:
 def _enumerated(model: MeasuredModel, most_records: int) -> Enumeration:
     """Check the sensitivity of one measurement on every pair of neighbouring tables of at most `most_records` records.
 
-    The enumeration uses only values of the code, so a disagreement can only concern the resizing theorem.
+    Only values of the code are used, so a disagreement can only concern the resizing theorem.
     """
     world, parts = World(model.highs), []
     for n in range(1, most_records + 1):
@@ -175,9 +173,7 @@ def _score(world: World, codes: tuple[int, ...]) -> np.ndarray:
 
 
 def _networks(n_columns: int) -> list[list[tuple[tuple[int, ...], int]]]:
-    """Return every Bayesian network over the columns, that is, every choice of parents for each column without a circle. A
-    network is a list of pairs (parents, column).
-    """
+    """Return every Bayesian network over the columns, without circles, as a list of pairs (parents, column)."""
     networks = []
     for order in permutations(range(n_columns)):
         choices = [
@@ -197,8 +193,10 @@ def _tables(world: World, network: list[tuple[tuple[int, ...], int]], codes: tup
 
 
 def _answers(world: World, generator: Marginals, codes: tuple[int, ...]) -> np.ndarray:
-    """Return the exact values that a `marginals` generator measures at epsilon 1, each divided by the scale of its noise
-    and multiplied by `_WHOLE`. The l1 change between two neighbouring tables is then `_WHOLE` times their privacy loss.
+    """Return the exact values that a `marginals` generator measures at epsilon 1, divided by the scale of noise, times
+    `_WHOLE`.
+
+    The l1 change between two neighbouring tables is then `_WHOLE` times their privacy loss.
     """
     charge, recorder = generator.charge(Fraction(1)), Recording()
     generator.measure(world.private(codes, [charge], recorder), charge)
@@ -208,8 +206,9 @@ def _answers(world: World, generator: Marginals, codes: tuple[int, ...]) -> np.n
 
 
 def _asked(world: World, columns: tuple[int, ...]) -> CompetingTables:
-    """Return a made-up question for the private choice of the next table to measure: how far is the table of these columns
-    from the counts that a model expects? The expected counts are far from every table of a few records.
+    """Return a made-up question for the private choice of the next table: its distance from counts that a model expects.
+
+    These counts are far from every table of a few records.
     """
     (start, weight, handicap), cells = np.array([[0], [3], [1]]), world.layout.subset(columns).n_cells
     return CompetingTables(
@@ -218,8 +217,9 @@ def _asked(world: World, columns: tuple[int, ...]) -> CompetingTables:
 
 
 def _answered(world: World, columns: tuple[int, ...], codes: tuple[int, ...]) -> np.ndarray:
-    """Return the exact counts of a table, to which an adaptive generator adds Gaussian noise. If a record is replaced, two
-    counts change by 1 each, so the squared l2 change equals the l1 change.
+    """Return the exact counts of a table, to which an adaptive generator adds Gaussian noise.
+
+    If a record is replaced, two counts change by 1 each, so the squared l2 change equals the l1 change.
     """
     recorder = Recording()
     Gaussian(world.counts(codes), Fraction(1), recorder).table(columns, Fraction(1, 2))
@@ -235,9 +235,9 @@ def _scored(world: World, question: CompetingTables, codes: tuple[int, ...]) -> 
 
 
 def _frequencies(world: World, codes: tuple[int, ...]) -> np.ndarray:
-    """Return the exact counts of the bins of all columns. A neural generator adds noise to these counts, and draws the
-    conditions of its training from the noisy counts. If a record is replaced, two counts of each column change. The table
-    of a column costs a rho of 1 / number of columns.
+    """Return the exact counts of the bins of all columns, to which a neural generator adds noise.
+
+    If a record is replaced, two counts of each column change. The table of a column costs a rho of 1 / number of columns.
     """
     columns, recorder = len(world.layout.sizes), Recording()
     noisy_frequencies(world.counts(codes), Fraction(1), recorder)
@@ -247,9 +247,7 @@ def _frequencies(world: World, codes: tuple[int, ...]) -> np.ndarray:
 
 
 def _named_models(world: World, words: str) -> Iterator[MeasuredModel]:
-    """Yield the measurements for questions in [[models]]: each sum that a mean or a regression needs as a measurement of
-    its own, and the shares of all groups as one measurement.
-    """
+    """Yield the measurements for questions in [[models]]: each sum of a mean or a regression, and the shares of all groups."""
     numbers = {column.name: column.atoms.known_numbers for column in world.schema.columns}
     limits = {name: (float(values[0]), float(values[-1])) for name, values in numbers.items()}
     domains = {column.name: Domain(kind=column.kind, bounds=column.bounds) for column in world.schema.columns}
@@ -275,9 +273,7 @@ def _named_models(world: World, words: str) -> Iterator[MeasuredModel]:
 
 
 def _moments_model(world: World, prior: Prior | None, coding: Coding, words: str) -> MeasuredModel:
-    """Return the measurement of the functional mechanism (sums of products of columns, for a regression), for records whose
-    bins have the numbers of a coding.
-    """
+    """Return the measurement of the functional mechanism: sums of products of columns, for a regression."""
     numbers = tuple(np.array([float(coding.number(code)) for code in range(size)]) for size in world.layout.sizes)
     design = Design.of(numbers, np.ones(world.layout.n_cells, bool), prior)
 

@@ -1,14 +1,13 @@
 """Compute the distribution of the selection's output exactly, for all pairs of small finite rounds (theory 2.1, known
 threshold, pure).
 
-A round gives one of a few outputs, or is rejected, with probabilities that are multiples of 1/N. A pair of rounds is eps1-DP if
-all these probabilities, including the probability of rejection, differ by at most a factor e^eps1. For every such pair and
-every stop probability gamma, the distribution of the output follows in closed form. The largest ratio of the two distributions
-is compared with the claim:
+A round gives one of a few outputs, or is rejected, with probabilities that are multiples of 1/N. A pair of rounds is
+eps1-DP if all these probabilities differ by at most a factor e^eps1. For every such pair and every stop probability gamma,
+the largest ratio of the two distributions of the output is compared with the claim:
 
 - for any gamma, the claim is 2 eps1;
-- for gamma above 0, and for a hidden number of rounds with finitely many values, the claim is the cost that `privacy.selection`
-  charges for this distribution of the number of rounds (theory 2b.1, price).
+- for gamma above 0, and for a hidden number of rounds with finitely many values, the claim is the cost that
+  `privacy.selection` charges for this distribution of the number of rounds (theory 2b.1, price).
 
 tests/studio/audit/test_selection_law.py compares this distribution with the code of `selection.select`, path by path.
 """
@@ -49,8 +48,7 @@ HIDDEN = tuple(
 
 @dataclass(frozen=True, kw_only=True)
 class LoopLaw:
-    """The distribution of the result of a search for an accepted table: each output, "nothing", or no end after some number
-    of rounds.
+    """The distribution of the result of a search for an accepted table.
 
     Attributes
     ----------
@@ -87,9 +85,7 @@ def loop_law(accepted: Sequence[Fraction], stop_probability: Fraction, rounds: i
 
 
 def hidden_law(accepted: Sequence[Fraction], law: FiniteLaw) -> LoopLaw:
-    """Return the distribution of the result of a search with a hidden random number of rounds: the first accepted table, or
-    "nothing".
-    """
+    """Return the distribution of the first accepted table, or "nothing", with a hidden random number of rounds."""
     acceptance = sum(accepted, Fraction(0))
     nothing = law.nothing(1 - acceptance)
     visits = (1 - nothing) / acceptance if acceptance else Fraction(0)
@@ -98,8 +94,8 @@ def hidden_law(accepted: Sequence[Fraction], law: FiniteLaw) -> LoopLaw:
 
 @dataclass(frozen=True, kw_only=True)
 class FinitePairs:
-    """All pairs of rounds on two neighbouring tables in which every output has probabilities that are multiples of 1/parts
-    and differ by a factor of at most e^eps1 (eps1-DP). The pairs are grouped by their two probabilities of acceptance.
+    """All pairs of eps1-DP rounds on two neighbouring tables in which every output has probabilities that are multiples of
+    1/parts.
 
     `largest[A, B]` is the largest ratio of an output's probabilities among pairs that accept with probabilities A/parts and
     B/parts.
@@ -132,8 +128,8 @@ class FinitePairs:
 
 @dataclass(frozen=True, kw_only=True)
 class LawCheck:
-    """Whether a search with one rule for repeating its rounds, such as a stop probability, costs at most the claimed
-    epsilon. The check is for one epsilon of a round, eps1.
+    """Whether a search with one rule for repeating its rounds costs at most the claimed epsilon, for one epsilon of a
+    round, eps1.
 
     Attributes
     ----------
@@ -156,13 +152,14 @@ class LawCheck:
 
     @property
     def share(self) -> float:
-        """Return the largest epsilon found, as a share of the claimed epsilon."""
+        """The largest epsilon found, as a share of the claimed epsilon."""
         return math.log(self.largest) / math.log(self.allowed)
 
 
 def check_laws(parts: int, outputs: int) -> Iterator[LawCheck]:
-    """Check the claimed cost of every rule for repeating rounds, and yield the results. Every check covers all pairs of
-    rounds with `outputs` possible tables whose probabilities are multiples of 1/parts.
+    """Check the claimed cost of every rule for repeating rounds, over all pairs of rounds with `outputs` possible tables.
+
+    The probabilities of a round are multiples of 1/parts.
     """
     for ratio in RATIOS:
         pairs = FinitePairs.of(parts, outputs, ratio)
@@ -175,9 +172,9 @@ def check_laws(parts: int, outputs: int) -> Iterator[LawCheck]:
 
 
 def allowed(law: StoppingLaw, ratio: Fraction) -> Fraction:
-    """Return the largest factor by which the claimed cost of a search lets the probability of a result differ between
-    neighbouring tables: e^price, rounded down. For one round, this factor is e^eps1 = `ratio`; eps1 is rounded up by less
-    than 1e-30.
+    """Return the largest claimed ratio of the probabilities of a result between neighbouring tables: e^price, rounded down.
+
+    For one round, it is e^eps1 = `ratio`; eps1 is rounded up by less than 1e-30.
     """
     with localcontext(Context(prec=50)):
         epsilon = Fraction((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()) + Fraction(1, 10**32)
@@ -185,8 +182,8 @@ def allowed(law: StoppingLaw, ratio: Fraction) -> Fraction:
 
 
 def _checked(pairs: FinitePairs, rule: Fraction | FiniteLaw, claim: str, allowed: Fraction) -> LawCheck:
-    """Check the claimed cost of a search over all these pairs of rounds. `rule` is a stop probability, or the distribution
-    of a hidden number of rounds.
+    """Check the claimed cost over these pairs; `rule` is a stop probability, or the distribution of a hidden number of
+    rounds.
     """
     parts = pairs.parts
     accepted = {a: [Fraction(a, parts)] for a in {key[0] for key in pairs.largest}}

@@ -1,6 +1,4 @@
-"""Define sweeps: a criterion in a tiny world (`tiny`), a made-up schema in which every table and every neighbour can be
-enumerated.
-"""
+"""Define sweeps: a criterion in a tiny world (`tiny`) in which every table and every neighbour can be enumerated."""
 
 from __future__ import annotations
 
@@ -72,11 +70,10 @@ class Sweep:
         return World(self.highs, self.groups, self.missing, self.linked, self.coding)
 
     def moved(self) -> Iterator[Sweep]:
-        """Yield the same check in worlds with other numbers than 0, 1, ... and with fewer records, if the criterion can be
-        computed there.
+        """Yield the same check in worlds with other numbers than 0, 1, ... and with fewer records, where possible.
 
-        If the lowest number is 0, a sum of numbers changes by at most the highest minus the lowest, and noise that covers only
-        this difference looks sufficient. So every kind is also enumerated in worlds with other numbers.
+        If the lowest number is 0, a sum of numbers changes by at most the highest minus the lowest, and noise that covers
+        only this difference looks sufficient.
         """
         for words, coding in CODINGS.items():
             world = World(self.highs, self.groups, self.missing, self.linked, coding)
@@ -104,7 +101,7 @@ class Sweep:
 
     @property
     def asked(self) -> tuple[Criterion, ...]:
-        """Return the criteria whose values are enumerated."""
+        """The criteria whose values are enumerated."""
         if not self.joint:
             return self.criteria[-1:]
         return tuple(criterion for criterion in self.criteria if criterion.figure_gets_noise)
@@ -112,8 +109,7 @@ class Sweep:
 
 @dataclass(frozen=True, kw_only=True)
 class Households:
-    """A tiny world of linked tables: roots, such as households, with at least `least` and at most `most` members, such as
-    persons.
+    """A tiny world of linked tables: roots, such as households, with `least` to `most` members, such as persons.
 
     Attributes
     ----------
@@ -130,8 +126,8 @@ class Households:
     def sweep(
         self, kind: str, name: str, of: str, settings: Mapping[str, object], *, tight: bool = True, attained: int = 1
     ) -> Sweep:
-        """Return a check (`Sweep`) of a criterion about members, such as persons, in which every root (household) is
-        replaced in turn. With `of = ""`, the criterion is about roots.
+        """Return a check of a criterion about members (with `of = ""`, about roots), in which every root is replaced in
+        turn.
         """
         slots = range(1, self.most + 1)
         in_slots = {slot_name(column, slot): high for slot in slots for column, high in self.members.items()}
@@ -160,9 +156,7 @@ def criterion(kind: str, **fields: object) -> Criterion:
 
 
 def recoded(judged: Criterion, world: World) -> Criterion:
-    """Translate a criterion that was written for the numbers 0, 1, ... to the numbers of another world: the ends of its
-    range, and the bins that it names.
-    """
+    """Translate the range and the bins of a criterion from the numbers 0, 1, ... to the numbers of another world."""
     column = str(getattr(judged, "column", getattr(judged, "target", "b")))
     coding, settings = world.coding(column), judged.model_dump(exclude_unset=True)
     for name in {"bins", "positive"} & settings.keys():
@@ -184,7 +178,7 @@ def sweep(
     before: tuple[Criterion, ...] = (),
     **more: Any,
 ) -> Sweep:
-    """Return a check (`Sweep`) of one kind of criterion, from its settings as in an acceptance file.
+    """Return a check of one kind of criterion, from its settings as in an acceptance file.
 
     Parameters
     ----------

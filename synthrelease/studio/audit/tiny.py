@@ -1,7 +1,7 @@
 """Define tiny made-up worlds, and enumerate all their tables and neighbours, and files with excluded rows.
 
-A world is a schema with few cells. A cell, one combination of bins, has a number, its code. A table of records is given by the
-codes of its records.
+A world is a schema with few cells. A cell, one combination of bins, has a number, its code. A table of records is given by
+the codes of its records.
 """
 
 from __future__ import annotations
@@ -39,11 +39,10 @@ from synthrelease.spec.columns import Bins, build_column, group_binning
 
 @dataclass(frozen=True, kw_only=True)
 class Coding:
-    """Which whole numbers the bins of a column have. The bins are called by their codes 0, 1, ...; their numbers are `step`
-    apart.
+    """Which whole numbers the bins of a column, called by their codes 0, 1, ..., have.
 
-    If the lowest number of a world is 0, the highest number equals the difference between the two. An enumeration of such
-    worlds alone would miss some faults.
+    If the lowest number is 0, the highest equals the difference between the two, and such worlds alone would miss some
+    faults.
 
     Attributes
     ----------
@@ -61,7 +60,7 @@ class Coding:
         return self.lowest + self.step * code + self.step // 2
 
     def labels(self, text: str) -> list[str]:
-        """Return the labels of bins. The text gives their codes, such as "1-2" or "1"."""
+        """Return the labels of the bins whose codes a text gives, such as "1-2" or "1"."""
         if self.categories:
             return [str(self.number(code)) for code in codes_of(text)]
         return [_interval(self._ends(code, code), "-" if self.lowest >= 0 else " to ") for code in codes_of(text)]
@@ -92,9 +91,7 @@ FROM_0 = Coding()
 def integer_column(
     name: str, low: int, high: int, groups: Bins | None = None, *, missing: bool = False, step: int = 1
 ) -> Column:
-    """Return a column of whole numbers with a bin for each `step` numbers, and a bin of missing values if values may be
-    missing.
-    """
+    """Return a column of whole numbers with a bin for each `step` numbers, and perhaps a bin of missing values."""
     alternatives: dict[str, list[str] | dict[str, list[str]]] = {"single": [f"{low}-{high} by {step}"]}
     policy: Literal["bin", "error"] = "bin" if missing else "error"
     table = ColumnTable(kind="integer", bounds=(low, high), alternatives=alternatives, missing=policy)
@@ -118,8 +115,8 @@ def behind_a_door(counts: Counts, charges: Sequence[Charge], entropy: SystemEntr
 class World:
     """A tiny world without rules. Its columns have the whole numbers from 0 to a highest value, each with a bin.
 
-    Columns in `missing` have one more bin, the last, for missing values. The code of a cell numbers all combinations of values,
-    with the last column varying fastest.
+    Columns in `missing` have one more bin, the last, for missing values. The code of a cell numbers all combinations of
+    values, with the last column varying fastest.
 
     Parameters
     ----------
@@ -148,10 +145,10 @@ class World:
         self.groups = {name: group_binning(self.schema[name], groups) for name, groups in bins.items()}
 
     def coding(self, name: str) -> Coding:
-        """Return the number that each code 0, 1, ... of a column's bins stands for.
+        """Return the numbers of a column's bins: those of the world, with two exceptions.
 
-        These are the numbers of the world, with two exceptions. The number of members counts from 0. The bins of a
-        difference "a - b" are one step wide and centred on multiples of the step.
+        The number of members counts from 0. The bins of a difference "a - b" are one step wide and centred on multiples of
+        the step.
         """
         if self.linked is not None and name == self.linked.size:
             return FROM_0
@@ -172,14 +169,12 @@ class World:
 
     @cached_property
     def cells(self) -> tuple[int, ...]:
-        """Return the cells (combinations of bins) that a record can have."""
+        """The cells (combinations of bins) that a record can have."""
         every = range(self.layout.n_cells)
         return tuple(every) if self.linked is None else tuple(cell for cell in every if self._fits(self.linked, cell))
 
     def _fits(self, linked: Linked, cell: int) -> bool:
-        """Return whether a cell is a possible root (such as a household): the columns of its members have values, except
-        where a value may be missing, and the columns of absent members are empty.
-        """
+        """Return whether a cell is a possible root: only present members have values, and all unless values may be missing."""
         bins = dict(zip(self.layout.columns, np.unravel_index(cell, self.layout.sizes), strict=True))
         last = {name: size - 1 for name, size in zip(self.layout.columns, self.layout.sizes, strict=True)}
         number = int(bins[linked.size]) + linked.least
@@ -259,8 +254,9 @@ Coupling = dict[tuple[Rows, Rows], Fraction]
 
 
 class Decided(SystemEntropy):
-    """A source of entropy that draws rows in way number `way` of `ways` equally likely ones, so that all possible draws can
-    be tried in turn. It adds no noise, and records the values to which noise would be added.
+    """A source of entropy that draws rows in way number `way` of `ways` equally likely ones, so that all draws can be tried.
+
+    It adds no noise, and records the values to which noise would be added.
     """
 
     def __init__(self, way: int) -> None:
@@ -297,9 +293,7 @@ class FilePair:
 
 
 def file_pairs(n_cells: int, n_file: int) -> Iterator[FilePair]:
-    """Yield all pairs of files of `n_file` rows that differ in one row, in any order. A file is a multiset of rows, and a
-    row may be one that the rules exclude.
-    """
+    """Yield all pairs of files of `n_file` rows, as multisets, that differ in one row; the rules may exclude rows."""
     for shared in combinations_with_replacement(range(n_cells + 1), n_file - 1):
         inside = tuple(row for row in shared if row < n_cells)
         for first, second in combinations(range(n_cells + 1), 2):
@@ -307,8 +301,7 @@ def file_pairs(n_cells: int, n_file: int) -> Iterator[FilePair]:
 
 
 def program_law(world: World, rows: Rows, size: int, n_file: int) -> Law:
-    """Return the distribution of the random table of `size` rows that the program makes from a file (by drawing rows, or
-    adding public ones), over all its possible draws.
+    """Return the distribution of the table of `size` rows that the program makes from a file, over all its possible draws.
 
     The generator of noisy marginals adds noise to this table when it measures all columns together.
     """
@@ -340,8 +333,9 @@ def public_sequence(layout: Layout, size: int) -> Rows:
 
 
 def coupling(pair: FilePair, size: int, sequence: Sequence[int]) -> Coupling:
-    """Return a joint distribution of the resized tables of two neighbouring files in which both tables differ by at most
-    one replaced row, as in the proof (theory 1.6, coupling of resized tables).
+    """Return a joint distribution of the resized tables of two neighbouring files that differ by at most one replaced row.
+
+    It follows the proof (theory 1.6, coupling of resized tables).
     """
     shared, (last, other_last) = pair.shared, pair.lasts
     most = len(shared) + 1  # number of rows of the first file that are not excluded
@@ -383,15 +377,14 @@ def marginal(coupled: Coupling, side: int) -> Law:
 
 @dataclass(frozen=True, kw_only=True)
 class ResizedPairs:
-    """All pairs of neighbouring files, and the pairs of tables of m rows that the program draws from them. They show
-    whether the resizing theorem is right: both tables should differ in at most one row.
+    """All pairs of neighbouring files, and the pairs of tables of m rows drawn from them, to check the resizing theorem.
 
     Attributes
     ----------
     files : number of pairs of files. Pairs in which every row is used do not count, because they are pairs of tables.
     coupled : number of pairs of tables in the couplings.
-    contradictions : number of pairs of files that contradict the proof. For such a pair, the tables of the program have another
-        distribution than the coupling, or two coupled tables differ in more than one replaced row.
+    contradictions : number of pairs of files that contradict the proof: the tables of the program have another distribution
+        than the coupling, or two coupled tables differ in more than one replaced row.
     apart : (k, 2) indices of pairs of different tables, the lower first; `of_file`, (k,), has the pair of files of each.
     """
 
@@ -403,16 +396,14 @@ class ResizedPairs:
 
     @classmethod
     def none(cls) -> ResizedPairs:
-        """Return an empty result, for a world in which excluded rows are not enumerated. Other worlds cover them, because
-        the proof does not depend on the cells.
+        """Return an empty result, for a world in which excluded rows need no enumeration: the proof does not depend on the
+        cells.
         """
         nothing = np.zeros((0, 2), dtype=np.int64)
         return cls(files=0, coupled=0, contradictions=0, apart=nothing, of_file=nothing[:, 0])
 
     def touched(self, first: np.ndarray, second: np.ndarray) -> int:
-        """Return how many pairs of neighbouring files lead to at least one of these pairs of tables. The pairs are
-        (first[i], second[i]), in any order.
-        """
+        """Return how many pairs of neighbouring files lead to at least one of the pairs of tables (first[i], second[i])."""
         if not len(first):
             return 0
         pairs = {(min(pair), max(pair)) for pair in zip(first.tolist(), second.tolist(), strict=True)}
@@ -421,8 +412,8 @@ class ResizedPairs:
 
 @lru_cache(maxsize=64)
 def resized_pairs(highs: tuple[tuple[str, int], ...], size: int, n_file: int) -> ResizedPairs:
-    """Check the resizing theorem: resize all pairs of neighbouring files of `n_file` rows over a tiny world to tables of
-    `size` rows, and compare their distributions with the proof.
+    """Check the resizing theorem for all pairs of neighbouring files of `n_file` rows and tables of `size` rows in a tiny
+    world.
     """
     world = World(dict(highs))
     layout = world.layout

@@ -1,9 +1,8 @@
 """List the tiny worlds in which the values of each acceptance criterion, and the measurements of generators, are enumerated.
 
-`SWEEPS` has worlds of at most six cells with all their neighbours; `worlds.toml` lists them. A kind of criterion that uses no
-private data has no world.
-`ENUMERATED` names the enumerations of the measurements of a generator, or of the private fit of a criterion
-(`model_sensitivity`); several families may share one.
+`SWEEPS` has worlds of at most six cells with all their neighbours; `worlds.toml` lists them. A kind of criterion that uses
+no private data has no world. `ENUMERATED` names the enumerations of the measurements of a generator, or of the private fit
+of a criterion (`model_sensitivity`); several families may share one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Define the interface of methods for comparison (`Baseline`): their input, their tables, and the draws and masks that several
-methods use.
-
-A method makes whole tables, answers single questions about the file, or does both. A method that cannot be used for a file
-raises `DoesNotFit` with a sentence that says why.
-"""
+"""Define the interface of methods for comparison (`Baseline`), and the draws and masks that several methods use."""
 
 from __future__ import annotations
 
@@ -40,16 +35,13 @@ _AT_ONCE = 2**22  # Largest number of rows times bins in memory at once
 
 
 def least_rows(size: int, prior: float = PRIOR) -> int:
-    """Return the smallest number of rows of a group whose own shares are used, for a column with `size` bins. In a smaller
-    group, the prior would dominate.
-    """
+    """Return the smallest number of rows of a group in which the prior does not dominate, for a column with `size` bins."""
     return max(LEAST_ROWS, round(ROWS_PER_PRIOR * prior * size))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ConditionalTable:
-    """Groups of records with similar values, as a tree. The whole table is divided by the first predictor, each group with
-    enough records is divided by the second predictor, and so on.
+    """Groups of records with similar values, as a tree: each group with enough records is divided by the next predictor.
 
     Attributes
     ----------
@@ -96,9 +88,7 @@ class ConditionalTable:
         return cls(sizes=sizes, keys=tuple(keys), children=tuple(children), counts=np.concatenate(counts))
 
     def groups(self, predictors: Sequence[np.ndarray], n_rows: int) -> np.ndarray:
-        """Return the (n_rows,) group of each row: the finest group that has enough rows. `predictors` are the (n_rows,)
-        bins of each predictor.
-        """
+        """Return the (n_rows,) finest group with enough rows of each row, from the (n_rows,) bins of each predictor."""
         group, rows = np.zeros(n_rows, dtype=np.int64), np.arange(n_rows)
         for z, width, keys, children in zip(predictors, self.sizes, self.keys, self.children, strict=False):
             if not len(keys) or not len(rows):
@@ -111,9 +101,7 @@ class ConditionalTable:
         return group
 
     def draw(self, groups: np.ndarray, generator: np.random.Generator, prior: float = PRIOR) -> np.ndarray:
-        """Draw one bin for each row, as an (n_rows,) array. The probability of a bin is its share in the group of the row,
-        estimated from the counts of the group plus the prior (the posterior mean).
-        """
+        """Draw one bin for each row, as an (n_rows,) array, from the posterior mean shares of the row's group."""
         n_bins = self.counts.shape[1]
         sums = np.cumsum(self.counts.ravel())
         totals = self.counts.sum(axis=1)
@@ -134,16 +122,14 @@ class ConditionalTable:
 def draw_weighted(
     shares: np.ndarray, groups: np.ndarray, likelihood: Callable[[slice], np.ndarray], generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw one bin for each row, as an (n_rows,) array. The probability of a bin is proportional to a product: the share of
-    the bin in the group of the row, times the likelihood of the known values of the row given this bin.
+    """Draw one bin for each row, as an (n_rows,) array, with probability proportional to share times likelihood.
 
     Parameters
     ----------
     shares : (n_groups, n_bins) shares of the bins in each group.
     groups : (n_rows,) the group of each row.
-    likelihood : a function of a slice of rows. For each row and bin, it returns the probability of the known values of the row
-        given the bin. If share times likelihood is 0 for every bin, the bin is drawn with probabilities proportional to the
-        likelihood alone.
+    likelihood : a function of a slice of rows. For each row and bin, it returns the probability of the known values of the
+        row given the bin. If share times likelihood is 0 for every bin, the likelihood alone counts.
     """
     bins = np.empty(len(groups), dtype=np.int64)
     step = max(1, _AT_ONCE // shares.shape[1])
@@ -181,8 +167,8 @@ class ComparedFile:
     strength : a function that returns the association of two columns, from 0 to 1 (Cramer's V).
     risk : a function that returns (n_cells,) the risk group of each cell.
     epsilon : epsilon of the whole release, which a method with a guarantee gets, too.
-    swap, swap_key, swap_rate : the swapped columns, the columns in which swapped records must agree (None if the method chooses
-        them), and the probability that a record is selected.
+    swap, swap_key, swap_rate : the swapped columns, the columns in which swapped records must agree (None if the method
+        chooses them), and the probability that a record is selected.
     """
 
     table: Counts
@@ -203,16 +189,14 @@ class ComparedFile:
         return self.table.layout.columns
 
     def numbers(self, column: int) -> np.ndarray | None:
-        """Return the (n_bins,) numbers that represent the bins of a column, NaN for missing values. Return None if a bin
-        has no such number.
+        """Return the (n_bins,) numbers that represent the bins of a column, NaN for missing values, or None if a bin has
+        none.
         """
         values = self.transformation.numbers(self.names[column])
         return values if np.isfinite(values[: self.transformation.binnings[column].present]).all() else None
 
     def by_strength(self, column: int, columns: Sequence[int]) -> tuple[int, ...]:
-        """Return the other columns, ordered by the strength of their association with this column. The column with the
-        strongest association comes first.
-        """
+        """Return the other columns, ordered by their association with this column, the strongest first."""
         return tuple(sorted(columns, key=lambda candidate: (-self.strength(column, candidate), candidate)))
 
 
@@ -242,9 +226,7 @@ class Baseline(ABC):
 
     @abstractmethod
     def tables(self, file: ComparedFile) -> list[MadeTables]:
-        """Return the tables that the method makes. Each variant of the method gives one `MadeTables` with several copies of
-        the table. Raises DoesNotFit if the method cannot be used for this file.
-        """
+        """Return one `MadeTables` for each variant of the method. Raises DoesNotFit if it cannot be used for this file."""
 
 
 # Noisy copies W of a column for data-augmented imputation: how values are masked, and the likelihood of each bin given W.
@@ -271,9 +253,7 @@ class MatrixMask:
 
     @classmethod
     def keeping(cls, n_bins: int, share: float) -> MatrixMask:
-        """Return a mask that keeps the true bin with probability `share`, and otherwise draws one of the other bins
-        uniformly.
-        """
+        """Return a mask that keeps the true bin with probability `share`, and otherwise draws another bin uniformly."""
         if not 0 <= share <= 1:
             raise ValueError(f"{share} is not a probability")
         if n_bins == 1:
@@ -296,11 +276,10 @@ class MatrixMask:
         return np.asarray(self.pi[copy])
 
     def local_epsilon(self, masks: int = 1) -> float:
-        """Return the epsilon that a masked value W spends on the true value. With pi[v, u] as the probability that the true
-        bin u is reported as v, it is max over v of ln(max_u pi[v, u] / min_u pi[v, u]), times the number of separate masks.
+        """Return the epsilon that a masked value spends on the true value: max over v of ln(max_u pi[v, u] / min_u pi[v, u]).
 
-        One mask that all copies share counts once, because the copies are functions of the mask, the model and the unchanged
-        columns. In data-augmented imputation, this epsilon is no guarantee for a record (docs/appendix/baselines.md).
+        It is multiplied by the number of separate masks; one mask that all copies share counts once. In data-augmented
+        imputation, this epsilon is no guarantee for a record (docs/appendix/baselines.md).
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = self.pi.max(axis=1) / self.pi.min(axis=1)
@@ -310,8 +289,8 @@ class MatrixMask:
 
 @dataclass(frozen=True)
 class OrderedMask:
-    """A mask for ordered bins, which reports the number of the bin plus Gaussian noise. Whether a value is missing is
-    masked by randomised response.
+    """A mask for ordered bins: the number of the bin plus Gaussian noise. Randomised response masks whether a value is
+    missing.
 
     Attributes
     ----------
@@ -332,7 +311,8 @@ class OrderedMask:
             raise ValueError("the mask needs a bin of values, a standard deviation above 0, and a probability")
 
     def draw(self, bins: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the masked values W: the number of the bin plus noise. NaN stands for a value that is reported as missing.
+        """Return the masked values W: the number of the bin plus noise, or NaN for a value that is reported as missing.
+
         For a missing value that is reported as present, W is uniform over the bins.
         """
         gap = bins >= self.present
@@ -369,9 +349,7 @@ probability or density of W given each bin. `continuous` says whether W is a num
 
 
 class IndependentColumns(Baseline):
-    """A method for comparison that draws each column independently, with its shares in the file. A criterion that these
-    tables meet does not test associations.
-    """
+    """A method that draws each column independently. A criterion that its tables meet does not test associations."""
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         copies = [independent_columns(file.table, file.generator(5, copy)) for copy in range(file.copies)]

@@ -5,10 +5,10 @@ theta is drawn from its posterior. The other columns Z are published unchanged. 
 group, decides whether the copies resemble Rubin's imputation (which uses no noisy copy) or the original. **There is no
 guarantee**, because Z is published. A release refuses this method.
 
-All models are tables. p(x | z) is the posterior of the frequencies in the finest group that is large enough. Bins that the
-rules forbid, given the other columns, are excluded. Several columns are first drawn in order, each given Z and the earlier
-columns. In further sweeps, each column is drawn given the present values of all other columns (chained equations). With only
-one draw, columns would lose their association, because W of a later column has no effect on an earlier column.
+All models are tables: p(x | z) is the posterior of the frequencies in the finest group that is large enough, without bins
+that the rules forbid. Several columns are first drawn in order, and then in further sweeps given all other columns (chained
+equations). With only one draw, columns would lose their association, because W of a later column has no effect on an
+earlier column.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ _TRIES = 20
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DataAugmented:
-    """A public table, with the settings for replacing the values of some columns, called X: noise masks, predictors and
-    rules.
+    """A public table, with the settings for replacing the values of some columns, called X.
 
     Attributes
     ----------
@@ -74,19 +73,19 @@ class DataAugmented:
 
     @cached_property
     def _rows(self) -> list[np.ndarray]:
-        """Return the (n_rows,) bins of every column."""
+        """The (n_rows,) bins of every column."""
         return [self.table.rows(column) for column in range(len(self.table.layout.sizes))]
 
     @cached_property
     def _groups(self) -> np.ndarray:
-        """Return the (n_rows,) risk group of each row."""
+        """The (n_rows,) risk group of each row."""
         return np.repeat(np.zeros(len(self.table), dtype=np.int64) if self.risk is None else self.risk, self.table.counts)
 
     @cached_property
     def _steps(self) -> tuple[dict[int, _ColumnStep], dict[int, _ColumnStep]]:
-        """Return two models for each replaced column X, as two mappings by column. The first model draws X given the
-        unchanged columns Z and the earlier columns of X. The second model draws X given all other columns, and is omitted
-        for a single column.
+        """Two models of each replaced column: given the unchanged and the earlier columns, and given all others.
+
+        The second is omitted for a single column.
         """
         rows, order = self._rows, list(self.predictors)
         unknown = {column: set(order[position:]) - {column} for position, column in enumerate(order)}
@@ -98,8 +97,9 @@ class DataAugmented:
         return first, again if len(order) > 1 else {}
 
     def masked(self, generator: np.random.Generator) -> dict[int, np.ndarray]:
-        """Return, for each replaced column X, a noisy copy W of its (n_rows,) values. All imputed tables use the same W,
-        because drawing a new W for each table would reveal more.
+        """Return, for each replaced column X, a noisy copy W of its (n_rows,) values.
+
+        All imputed tables use the same W, because drawing a new W for each table would reveal more.
         """
         masks_by_column = {}
         for column in self.predictors:
@@ -111,16 +111,11 @@ class DataAugmented:
         return masks_by_column
 
     def copy(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> Counts:
-        """Return one imputed table of the same size. The model (theta) is drawn from its posterior. The columns X are then
-        drawn given this model, the unchanged columns Z and the noisy copy W. A row that still breaks a rule after many
-        draws stays in the table.
-        """
+        """Return one imputed table of the same size. A row that still breaks a rule after many draws stays in the table."""
         return Counts.of(self.table.layout, self.rows(masked, generator))
 
     def rows(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> list[np.ndarray]:
-        """Return the (n_rows,) bins of every column of an imputed table. The replaced columns are drawn anew, and the other
-        columns are unchanged. The rows are in the order of `table.expand()`.
-        """
+        """Return the (n_rows,) bins of every column of an imputed table, in the order of `table.expand()`."""
         columns = [rows.astype(np.int64) if column in self.predictors else rows for column, rows in enumerate(self._rows)]
         first, again = self._steps
         steps = [first, *[again] * (self.sweeps if again else 0)]
@@ -146,9 +141,7 @@ class DataAugmented:
         masked: np.ndarray,
         generator: np.random.Generator,
     ) -> np.ndarray:
-        """Draw the bins of one column for some rows, given the present values of the other columns and the noisy copy W of
-        this column.
-        """
+        """Draw the bins of one column for some rows, given the other columns and the noisy copy W of this column."""
         groups = step.table.groups([drawn[z][rows] for z in step.predictors], len(rows))
         risk, copy = self._groups[rows], masked[rows]
 
@@ -168,16 +161,15 @@ class DataAugmented:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _ColumnStep:
-    """The model from which one column is drawn, given other columns: its frequencies in groups of rows, and the rules about
-    it.
+    """The model from which one column is drawn, given other columns.
 
     Attributes
     ----------
     column : the column.
     predictors : the columns that form groups, the most informative first.
     table : frequencies of the column in these groups.
-    rules : for each rule about the column, the other columns of the rule and the forbidden combinations. The combinations are
-        an array over the bins of these columns, and over the bins of the column as last axis.
+    rules : for each rule about the column, the other columns of the rule and the forbidden combinations: an array over the
+        bins of these columns, and over the bins of the column as last axis.
     """
 
     column: int
@@ -209,9 +201,7 @@ class _ColumnStep:
 
 
 class AugmentedImputation(Baseline):
-    """The method DA-MI (data-augmented multiple imputation). The columns that an intruder knows get new values, which are
-    drawn given a noisy copy of the true values. The noise depends on the risk group of a row.
-    """
+    """The method DA-MI: columns that an intruder knows are drawn given a noisy copy, with noise by the risk group of a row."""
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         columns = range(len(file.names))

@@ -1,9 +1,8 @@
-"""Make synthetic tables by classical sequential synthesis without noise: each column is drawn from tables, given the earlier
-columns.
+"""Make synthetic tables by classical sequential synthesis without noise: each column is drawn given the earlier columns.
 
-Packages for synthetic data use this method by default. A value is drawn from the smoothed counts of a group of records that
-agree in earlier columns. As in a leaf of a tree, the group is the finest group that is large enough. There is no guarantee,
-because a fitted model reveals its records. The method is for public data only. A release refuses it.
+Packages for synthetic data use this method by default. A value is drawn from the smoothed counts of the finest group of
+records that agree in earlier columns and is large enough, as in a leaf of a tree. There is no guarantee, because a fitted
+model reveals its records. The method is for public data only. A release refuses it.
 """
 
 from __future__ import annotations
@@ -38,8 +37,7 @@ def saturated(
     generator: np.random.Generator,
     prior: float = PRIOR,
 ) -> Counts:
-    """Draw as many rows as the public table has, column by column. Each column is drawn with its shares among similar rows:
-    those that agree in earlier columns.
+    """Draw as many rows as the public table has, each column with its shares among rows that agree in earlier columns.
 
     Parameters
     ----------
@@ -83,9 +81,7 @@ def _by_table(
 
 
 class Sequential(Baseline):
-    """The method of sequential synthesis, for comparison: each column is drawn given the earlier columns. Shares are
-    estimated with a prior and, in a second variant, without a prior.
-    """
+    """The method of sequential synthesis, for comparison, with a prior for shares and, in a second variant, without."""
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         columns = range(len(file.names))
@@ -99,9 +95,7 @@ class Sequential(Baseline):
 
 
 def _made(name: str, copies: Sequence[Counts], file: ComparedFile, notes: tuple[str, ...]) -> MadeTables:
-    """Return the copies of a table as the result of a method. If too few drawn rows met the rules, so that copies have
-    fewer rows than the file, a note says so.
-    """
+    """Return the copies of a table as the result of a method, with a note if they have fewer rows than the file."""
     fewest = min(copy.total for copy in copies)
     if fewest < file.table.total:
         share = 1 - fewest / file.table.total

@@ -3,15 +3,15 @@
 Theory 10.1, permutation swapping.
 
 Records that agree on the swap key form a stratum. In each stratum, every record is selected with a probability equal to the
-swap rate. The values of the swap variables are permuted among the selected records so that no record keeps its own values. The
-result is the original table with some values exchanged. So two tables are published exactly: the table of all columns except
-the swap variables, and the table of the key and the swap variables.
+swap rate, and the values of the swap variables are permuted among the selected records so that no record keeps its own. So
+two tables are published exactly: the table of all columns except the swap variables, and the table of the key and the swap
+variables.
 
-The nominal epsilon holds *subject to these invariants*: it compares tables that agree on both exact tables. The closest such
-tables differ in two records, so **twice the nominal epsilon** is compared with the epsilon of a release (`pairwise_epsilon`).
-The nominal epsilon does not limit what the two exact tables reveal. It cannot be added to the guarantees of the rest of this
-package, which are pure or zero-concentrated. So a release cannot use swapping: it is no generator in this program and never
-reads private data.
+The nominal epsilon holds *subject to these invariants*: it compares tables that agree on both exact tables. The closest
+such tables differ in two records, so **twice the nominal epsilon** is compared with the epsilon of a release
+(`pairwise_epsilon`). The nominal epsilon does not limit what the two exact tables reveal, and cannot be added to the
+guarantees of the rest of this package, which are pure or zero-concentrated. So swapping is no generator in this program and
+never reads private data.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ CLOSEST = 2
 
 
 def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
-    """Return the nominal epsilon of swapping for each record that differs: the larger of ln o and ln(b + 1) - ln o. Here o
-    = p / (1 - p) are the odds of the swap rate, and b is the size of the largest stratum (Bailie, Gong & Meng 2023).
+    """Return the nominal epsilon of swapping for each record that differs: the larger of ln o and ln(b + 1) - ln o.
+
+    o = p / (1 - p) are the odds of the swap rate, and b is the size of the largest stratum (Bailie, Gong & Meng 2023).
 
     Parameters
     ----------
     rate : p in (0, 1).
-    largest_stratum : b >= 1, the size of the largest stratum of the swapped table. This number depends on the data, but it may
-        be used because the sizes of the strata are published exactly anyway.
+    largest_stratum : b >= 1. This number depends on the data, but it may be used because the sizes of the strata are
+        published exactly anyway.
     """
     if not (0 < rate < 1 and largest_stratum >= 1):
         raise ValueError("a nominal epsilon exists only for a swap rate between 0 and 1 and a stratum of at least one record")
@@ -55,34 +56,29 @@ def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
 
 
 def pairwise_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
-    """Return the epsilon for the two closest tables with the same exactly published statistics. Such tables differ in two
-    records, so this epsilon is twice the nominal epsilon, which is for one record.
+    """Return the epsilon for the two closest tables with the same exactly published statistics: twice the nominal epsilon.
 
-    The bound is attained for rates above 1/2 at which ln o is the larger term.
+    Such tables differ in two records. The bound is attained for rates above 1/2 at which ln o is the larger term.
     """
     return CLOSEST * nominal_epsilon(rate, largest_stratum)
 
 
 def least_epsilon(largest_stratum: int) -> float:
-    """Return the smallest nominal epsilon of any swap rate: ln(b + 1) / 2, if the largest stratum has b records. The rate
-    `best_rate` attains it.
-    """
+    """Return the smallest nominal epsilon of any swap rate: ln(b + 1) / 2 for a largest stratum of b records (`best_rate`)."""
     if largest_stratum < 1:
         raise ValueError("a nominal epsilon exists only for a stratum of at least one record")
     return math.log(largest_stratum + 1) / 2
 
 
 def best_rate(largest_stratum: int) -> float:
-    """Return the swap rate with the smallest nominal epsilon. Its odds are sqrt(b + 1) if the largest stratum has b
-    records, so nearly every record is selected.
-    """
+    """Return the swap rate with the smallest nominal epsilon: its odds are sqrt(b + 1), so nearly every record is selected."""
     odds = math.exp(least_epsilon(largest_stratum))
     return odds / (1 + odds)
 
 
 def rates_for(epsilon: float, largest_stratum: int) -> tuple[float, float]:
-    """Return the two swap rates with this nominal epsilon, the lower rate first. Their odds are (b + 1) e^-epsilon and
-    e^epsilon if the largest stratum has b records.
+    """Return the two swap rates with this nominal epsilon, the lower rate first: their odds are (b + 1) e^-epsilon and
+    e^epsilon.
 
     Raises
     ------
@@ -103,8 +99,7 @@ def _rate(log_odds: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class PermutationSwapping:
-    """The settings of permutation swapping: the columns whose values are exchanged between records, the swap key (the
-    columns in which these records must agree), and the swap rate.
+    """The settings of permutation swapping: the swap key, the swapped columns and the swap rate.
 
     Attributes
     ----------
@@ -124,26 +119,23 @@ class PermutationSwapping:
             raise ValueError("swapping needs at least one variable. No variable may occur twice or be in the swap key")
 
     def largest_stratum(self, table: Counts) -> int:
-        """Return b, the number of records in the largest stratum of the table. The records of a stratum agree on the swap
-        key.
-        """
+        """Return b, the number of records in the largest stratum: records that agree on the swap key."""
         return int(table.project(self.key).counts.max()) if self.key else table.total
 
     def nominal_epsilon(self, table: Counts) -> float:
-        """Return the nominal epsilon of swapping this table, which is for one differing record. The guarantee compares only
-        tables with the same exactly published statistics (invariants).
+        """Return the nominal epsilon of swapping this table, for one differing record and the same exact statistics
+        (invariants).
         """
         return nominal_epsilon(self.rate, self.largest_stratum(table))
 
     def pairwise_epsilon(self, table: Counts) -> float:
-        """Return the epsilon between the closest tables with the same exactly published statistics as this table, for
-        comparison with the epsilon of a release.
-        """
+        """Return the epsilon between the closest tables with the same exact statistics, for comparison with a release."""
         return pairwise_epsilon(self.rate, self.largest_stratum(table))
 
     def keeps(self, columns: tuple[int, ...]) -> bool:
-        """Return whether swapping leaves the table of these columns unchanged, so that it is published exactly. This holds
-        if none of the columns is swapped. It also holds if each of them is swapped or belongs to the swap key.
+        """Return whether swapping leaves the table of these columns unchanged, so that it is published exactly.
+
+        This holds if none of the columns is swapped, or if each of them is swapped or belongs to the swap key.
         """
         return not set(columns) & set(self.variables) or set(columns) <= {*self.key, *self.variables}
 
@@ -156,8 +148,8 @@ class PermutationSwapping:
 
         Returns
         -------
-        Counts over the same layout. The result has the same marginal as `table` of all columns except the variables, and the
-        same marginal of key and variables.
+        Counts over the same layout, with the same marginal of all columns except the variables, and the same marginal of
+            key and variables.
         """
         rows = table.expand()
         if self.key:
@@ -175,9 +167,7 @@ class PermutationSwapping:
         return Counts.of(table.layout, columns)
 
     def _select(self, members: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Select records of a stratum, each with probability `rate`. A single selected record cannot be exchanged, so the
-        selection is then drawn again.
-        """
+        """Select records of a stratum, each with probability `rate`; draw again if a single record is selected."""
         if len(members) < 2:
             return members[:0]
         while True:
@@ -187,9 +177,7 @@ class PermutationSwapping:
 
 
 def derangement(n: int, generator: np.random.Generator) -> np.ndarray:
-    """Return a uniform permutation of 0..n-1 without a fixed point, for n >= 2. Draws permutations (about e on average) until a
-    permutation has no fixed point.
-    """
+    """Return a uniform permutation of 0..n-1 without a fixed point, for n >= 2, by about e draws on average."""
     if n < 2:
         raise ValueError("a single record cannot be permuted without a fixed point")
     while True:
@@ -202,16 +190,15 @@ def derangement(n: int, generator: np.random.Generator) -> np.ndarray:
 
 
 def swap_report(original: Counts, swapped: Counts, swapping: PermutationSwapping, largest: int = 2) -> tuple[str, ...]:
-    """Return sentences on the cost of swapping a public table, the tables that are published exactly, and the table with the
-    largest error.
+    """Return sentences on the cost of swapping a public table, the exactly published tables, and the largest error.
 
-    The first sentence states twice the nominal epsilon, because this value compares the closest tables with the same invariants
-    (theory 10.1, permutation swapping).
+    The first sentence states twice the nominal epsilon, because this value compares the closest tables with the same
+    invariants (theory 10.1, permutation swapping).
 
     Parameters
     ----------
-    largest : largest number of columns of the tables whose errors are compared. The error is the share of records that would
-        have to change cells, (1/2n) sum |r - s| (total variation).
+    largest : largest number of columns of the tables whose errors are compared. The error is the share of records that
+        would have to change cells, (1/2n) sum |r - s| (total variation).
     """
     names, everything = original.layout.columns, range(len(original.layout.columns))
     held = [column for column in everything if column not in swapping.variables]
@@ -234,9 +221,7 @@ def swap_report(original: Counts, swapped: Counts, swapping: PermutationSwapping
 
 
 def _wrong_share(original: Counts, swapped: Counts) -> float:
-    """Return the share of the records that are in a wrong cell after swapping: half the sum of |r - s| over all cells,
-    divided by n, where r and s are the counts of a cell before and after.
-    """
+    """Return the share of records in a wrong cell after swapping: sum |r - s| / 2n over the counts r, s of all cells."""
     union = original + swapped
     at = [(table.counts, table.find(union.bins)) for table in (original, swapped)]
     counts = [np.where(position >= 0, of_table[position], 0) for of_table, position in at]
@@ -250,9 +235,7 @@ LOOSE = 0.5
 
 
 class Swapping(Baseline):
-    """The method of swapping, for comparison: values of some columns are exchanged between records that agree in other
-    columns.
-    """
+    """The method of swapping, for comparison: values of some columns are exchanged between records that agree in others."""
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         if len(file.names) < 2:
@@ -266,9 +249,10 @@ class Swapping(Baseline):
         return [MadeTables(name=name, guarantee=guarantee, epsilon=pairwise, copies=copies, notes=notes)]
 
     def _columns(self, file: ComparedFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the columns to swap, and the swap key (the columns in which swapped records agree). By default, one
-        identifying column is swapped, and the key is the column with the strongest association with it. An association
-        above 0.5 (Cramer's V) is excluded, because values that the key determines would not be swapped.
+        """Return the columns to swap, and the swap key (the columns in which swapped records agree).
+
+        By default, one identifying column is swapped, and the key is the column with the strongest association of at most
+        0.5 (Cramer's V): values that the key determines would not be swapped.
         """
         sizes, names = file.table.layout.sizes, file.names
         variables = tuple(map(names.index, file.swap))

@@ -58,8 +58,8 @@ class NumberBins:
     def texts(self, *, whole: bool, weight: bool) -> dict[str, list[str]]:
         """Return the coarse bins under "coarse" and, if they differ, the fine bins under "fine", written as "2-19".
 
-        The outer bins end at the bounds, because a mean over an open bin is not estimable. Only the bins of a weight are
-        open, because representative values must be above 0: "<1" has the value 1, and "0" would have the value 0.
+        The outer bins end at the bounds, because a mean over an open bin is not estimable. Only the first bin of a weight
+        is open, because representative values must be above 0: "<1" has the value 1, and "0" would have the value 0.
 
         Parameters
         ----------
