@@ -1,3 +1,1 @@
-"""Define how the program represents tables: columns and their bins, schemas, plausibility rules, counts of cells, and masks of
-the plausible cells.
-"""
+"""Represent tables: columns and their bins, schemas, plausibility rules, counts of cells, and masks of the plausible cells."""

@@ -1,8 +1,7 @@
-"""Process the parts of a file in threads, ahead of the caller. Results are returned in the order of the parts.
+"""Process the parts of a file in threads, ahead of the caller, and return the results in the order of the parts.
 
-The results do not depend on the number of threads. If processing a part fails, the error is raised after the results of all
-earlier parts were returned. If the system has too little memory for the threads, none is started, because Python could wait
-forever for a thread that failed to start. Each part is then processed in the caller's thread.
+The results do not depend on the number of threads. An error in a part is raised after the results of all earlier parts. If
+memory is short, no thread is started, because Python could wait forever for one that failed to start.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ _MEMORY_OF_A_THREAD = 2**26
 
 
 def processors() -> int:
-    """Return the number of processors that this process may use."""
     known = hasattr(os, "sched_getaffinity")  # Windows and macOS do not have this function
     return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
 
@@ -38,7 +36,7 @@ class Ahead(Generic[Part, Result]):
     Parameters
     ----------
     work : function that processes a part, in a thread.
-    parts : function that returns the next part of the file, or None at the end. It is called in the caller's thread.
+    parts : function that returns the next part, or None at the end, called in the caller's thread.
     """
 
     def __init__(self, work: Callable[[Part], Result], parts: Callable[[], Part | None]):
@@ -58,8 +56,7 @@ class Ahead(Generic[Part, Result]):
         self._pool.shutdown(cancel_futures=True)
 
     def next(self, ahead: bool = True) -> tuple[Part, Result] | None:
-        """Return the next part of the file with the result of its processing, or None at the end of the file. An error that
-        occurred while this part was read or processed is raised here.
+        """Return the next part with its result, or None at the end of the file. Errors in this part are raised here.
 
         Parameters
         ----------
@@ -88,9 +85,7 @@ class Ahead(Generic[Part, Result]):
             self._waiting.append((part, future))
 
     def forget(self) -> list[Part]:
-        """Discard the results that were computed in advance: those of all parts after the last returned part. Return these
-        parts, so that the caller can put them back into the file and request them again.
-        """
+        """Discard the results computed in advance, and return their parts, so that the caller can request them again."""
         parts = [part for part, future in self._waiting if part is not None and (future.cancel() or True)]
         self._waiting.clear()
         self._ended = False

@@ -1,10 +1,7 @@
-"""Represent a table by its distinct cells and the number of rows in each cell. A cell is a combination of one bin of every
-column. After a file has been read, the program works with these counts and no longer with rows.
+"""Represent a table by its distinct cells (combinations of one bin of every column) and the exact number of rows in each cell.
 
-Many functions encode the cell of a row as one integer, its code. In a wide table, a cell needs several integers, which are
-called words (see `data.layout`).
-
-All counts are exact 64-bit integers. So the results do not depend on the order of the rows.
+A cell is encoded as one integer, its code, or in a wide table as several integers, its words (see `data.layout`). After a file
+has been read, the program works with these counts and no longer with rows.
 """
 
 from __future__ import annotations
@@ -35,8 +32,8 @@ _NUMBERS_A_ROW = 2  # Up to this ratio of numbers to rows, rows are looked up in
 
 
 def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
-    """Encode each row's combination of bins as one integer, and return these codes as an (n_rows,) int64 array. `digits`
-    contains the (n_rows,) bins of every column; at least one column is needed.
+    """Encode each row's bins as one integer, (n_rows,) int64. `digits` contains the (n_rows,) bins of every column, at least
+    one.
 
     Raises
     ------
@@ -48,10 +45,8 @@ def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int], kind: Any = np.int64) -> np.ndarray:
-    """Number the combinations of bins in some columns, and return the number of each row's combination as an (n_rows,)
-    array of type `kind`. As in a flattened array, the bin of the last column changes fastest. The columns may have at most
-    `CODED_CELLS` combinations of bins.
-    """
+    """Return the (n_rows,) number of each row's combination of bins in some columns; the bin of the last column changes
+    fastest. The columns may have at most `CODED_CELLS` combinations."""
     # as many columns as fit into codes of 32 bits, which are half as large and twice as fast
     parts = [(part, math.prod(layout.sizes[column] for column in part)) for part in layout.words_within(2**32 - 1, columns)]
     codes = (np.zeros if kind is np.int64 else room)(number_of_rows(digits), kind)  # 64 bits serve a moment, fewer stay
@@ -64,9 +59,8 @@ def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int]
 
 
 def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[int], cells: int) -> np.ndarray:
-    """Number the combinations of bins in the given columns, such as age and region, and return the number of each row's
-    combination. The array has a small integer type that can represent `cells`, the number of combinations.
-    """
+    """Return the (n_rows,) number of each row's combination of bins in these columns, in a small type that can represent
+    `cells`."""
     kind = np.min_scalar_type(cells) if cells < 2**32 else np.dtype(np.int64)  # a sum with unsigned 64 bits would be rounded
     codes = np.zeros(1, dtype=kind)
     for first, last in digits.runs(columns) if isinstance(digits, PackedBins) else zip(columns, columns, strict=True):
@@ -80,10 +74,8 @@ def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[i
 
 
 def words_of(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Encode each row's bins as a few integers, since one integer of 64 bits may be too small. Return an (n_rows,) array
-    for each group of columns in `Layout.words`. Rows that are sorted by these arrays, the first array first, are sorted by
-    their cells.
-    """
+    """Encode each row's bins as a few integers: an (n_rows,) array for each group of columns in `Layout.words`. Sorting by
+    these arrays sorts rows by their cells."""
     if not isinstance(digits, PackedBins):
         return [word_of(layout, digits, word) for word in layout.words]
     words, parts = list[np.ndarray](), iter(digits.parts)
@@ -96,9 +88,7 @@ def words_of(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def packed(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Encode rows in little memory, by storing the bins of several columns in one integer. Return an (n_rows,) array of
-    these integers for each group of columns in `layout.packs`. `digits` contains the (n_rows,) bins of every column.
-    """
+    """Encode rows in little memory: an (n_rows,) array of integers for each group of columns in `layout.packs`."""
     return [word_of(layout, digits, columns, _kind(layout, columns)) for columns in layout.packs]
 
 
@@ -114,18 +104,14 @@ def packed_from(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.
 
 
 def _kind(layout: Layout, columns: Iterable[int]) -> Any:
-    """Return the integer type for codes, the integers that encode combinations of bins in these columns. It is int64 if the
-    layout has codes, or if there are 2^32 or more combinations. Otherwise it is the smallest type that can represent their
-    number.
-    """
+    """Return the integer type for the codes of these columns: int64 if the layout has codes, otherwise the smallest type for
+    their number of combinations."""
     cells = math.prod(layout.sizes[column] for column in columns)
     return np.int64 if layout.has_codes or cells >= 2**32 else np.min_scalar_type(cells)
 
 
 def bins_of(layout: Layout, codes: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Decode the codes of rows (see `codes_of`): return the (n_rows,) bins of every column. The arrays have the smallest
-    unsigned type that can represent all bins of the column.
-    """
+    """Decode codes of rows (`codes_of`) to the (n_rows,) bins of every column, in the smallest unsigned type."""
     bins = tuple(np.empty(len(codes), dtype=np.min_scalar_type(max(size - 1, 0))) for size in layout.sizes)
     for rows in few_rows(len(codes)):
         left = codes[rows]
@@ -137,10 +123,10 @@ def bins_of(layout: Layout, codes: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 class PackedBins(Sequence[np.ndarray]):
-    """Stores the bins of many columns in little memory. For each row, all columns of a group in `layout.packs` are encoded in
-    one integer.
+    """The bins of many columns in little memory: all columns of a group in `layout.packs` are encoded in one integer for each
+    row.
 
-    Item c is the (n_rows,) array of the bins of column c. It is computed again at each access.
+    Item c is the (n_rows,) array of the bins of column c, computed again at each access.
 
     Attributes
     ----------
@@ -158,9 +144,8 @@ class PackedBins(Sequence[np.ndarray]):
         return self.run(column, column).astype(np.min_scalar_type(max(self.layout.sizes[column] - 1, 0)))
 
     def run(self, first: int, last: int) -> np.ndarray:
-        """Return, for each row, one integer that encodes its bins in the columns from `first` to `last`, as an (n_rows,) array.
-        All these columns must be stored in the same integer; the result has the type of this integer.
-        """
+        """Return, for each row, one integer that encodes its bins in the columns `first` to `last`, which must be stored in the
+        same integer."""
         place = self.layout.pack_of[first]
         part, pack, sizes = self.parts[place], self.layout.packs[place], self.layout.sizes
         if last < pack[-1]:
@@ -169,7 +154,7 @@ class PackedBins(Sequence[np.ndarray]):
         return part if first == pack[0] else part - part // size * size
 
     def runs(self, columns: Sequence[int]) -> list[tuple[int, int]]:
-        """Divide the columns into runs of neighbours whose bins one integer stores. Return the first and last of each run."""
+        """Divide the columns into runs of neighbours whose bins one integer stores, each given by its first and last column."""
         starts = [
             place
             for place, column in enumerate(columns)
@@ -178,14 +163,11 @@ class PackedBins(Sequence[np.ndarray]):
         return [(columns[start], columns[end - 1]) for start, end in pairwise([*starts, len(columns)])]
 
     def at(self, rows: slice | np.ndarray) -> PackedBins:
-        """Return the bins of the selected rows. A slice of rows is not copied. For an array of indices, the bins are copied
-        (see `picked`).
-        """
+        """Return the bins of the selected rows: a view for a slice, a copy for an array of indices."""
         return PackedBins(self.layout, [part[rows] if isinstance(rows, slice) else picked(part, [rows]) for part in self.parts])
 
 
 def rows_at(digits: Sequence[np.ndarray], rows: slice | np.ndarray) -> Sequence[np.ndarray]:
-    """Return the bins of the selected rows in every column."""
     return digits.at(rows) if isinstance(digits, PackedBins) else tuple(column[rows] for column in digits)
 
 
@@ -193,11 +175,9 @@ _OWN_MEMORY = 2**16  # An array of a table with at least this number of bytes ge
 
 
 def room(n: int, kind: Any) -> np.ndarray:
-    """Return an array of n zeros whose memory is returned to the operating system as soon as the array is deleted. Use it for
-    arrays that stay in memory for a long time.
+    """Return an array of n zeros whose memory returns to the operating system as soon as the array is deleted.
 
-    For an ordinary array below 32 MB, the C library may keep the memory after the array is deleted. A table with many columns
-    has many such arrays.
+    For an ordinary array below 32 MB, the C library may keep the memory.
     """
     size = n * np.dtype(kind).itemsize
     if size >= _OWN_MEMORY:
@@ -207,14 +187,12 @@ def room(n: int, kind: Any) -> np.ndarray:
 
 
 def in_a_row(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Concatenate arrays of one type in memory that is returned to the system as soon as it is unused (see `room`)."""
+    """Concatenate arrays of one type in the memory of `room`."""
     return np.concatenate(arrays, out=room(sum(map(len, arrays)), arrays[0].dtype), casting="equiv")
 
 
 def picked(part: np.ndarray, choices: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the selected elements of an array, in memory that is returned to the system as soon as it is unused (see `room`).
-    The elements are selected by a mask or by an array of indices.
-    """
+    """Return the elements that masks or arrays of indices select, in the memory of `room`."""
     taken, done = room(sum(int(rows.sum()) if rows.dtype == bool else len(rows) for rows in choices), part.dtype), 0
     for rows in choices:
         for few in few_rows(len(rows), _SORTED_TOGETHER):  # without a copy of all of them
@@ -233,9 +211,8 @@ def few_rows(n_rows: int, most: int = _FEW_ROWS) -> Iterator[slice]:
 
 
 def number_of_indicators(counted: CountedIndicators, digits: Mapping[int, np.ndarray] | Sequence[np.ndarray]) -> np.ndarray:
-    """Compute a column that lists which indicators are true in a row, such as `smoker + diabetic`. Return its (n_rows,) bins,
-    given the (n_rows,) bins of the indicators' columns.
-    """
+    """Return the (n_rows,) bins of a column that lists the true indicators of a row, such as `smoker + diabetic`, from the bins
+    of the indicators' columns."""
     marks = [has[digits[column]] for column, has in counted.marks.items()]
     return counted.bins[np.sum(marks, axis=0)]
 
@@ -245,7 +222,7 @@ def number_of_indicators(counted: CountedIndicators, digits: Mapping[int, np.nda
 
 @dataclass(frozen=True)
 class EqualRows:
-    """An order of rows in which equal rows are adjacent, with the positions at which the groups of equal rows start.
+    """An order of rows in which equal rows are adjacent.
 
     Attributes
     ----------
@@ -258,11 +235,8 @@ class EqualRows:
 
     @classmethod
     def of(cls, words: Sequence[np.ndarray]) -> EqualRows:
-        """Sort rows that are given by `words`: (n_rows,) arrays of integers that each encode the bins of several columns.
-        Rows are compared by the first array, and rows that are equal in it by the next arrays.
-
-        Only rows with the same first word are compared by the other words. At least one word is needed.
-        """
+        """Sort rows given by `words`: (n_rows,) arrays of integers, at least one. Ties in the first array are ordered by the
+        next."""
         order = np.argsort(words[0], kind="stable")  # a stable sort takes linear time on sorted tables that are concatenated
         ordered = words[0][order]
         new = np.ones(len(order), dtype=bool)
@@ -280,28 +254,27 @@ class EqualRows:
 
     @property
     def first(self) -> np.ndarray:
-        """Return the index of one row from each group, as an (n_groups,) array."""
+        """Return the (n_groups,) index of one row from each group."""
         return self.order[self.starts]
 
     @property
     def ranks(self) -> np.ndarray:
-        """Return the (n_rows,) index of the group to which each row belongs. Groups are numbered from 0 in sorted order."""
+        """Return the (n_rows,) group of each row, numbered from 0 in sorted order."""
         ranks = np.empty(len(self.order), dtype=np.int64)
         ranks[self.order] = np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(self.order)))
         return ranks
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """Sum integer values, one per row, within each group. Return the exact sums as an (n_groups,) array."""
+        """Return the (n_groups,) exact sums of integer values, one per row, within each group."""
         return np.add.reduceat(values[self.order], self.starts) if len(values) else values
 
 
 def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> np.ndarray:
-    """Search rows in a sorted table. Return the (n_needles,) positions of the rows in the table, with -1 for a row that the
-    table does not contain.
+    """Return the (n_needles,) positions of rows in a sorted table, or -1 for rows that it does not contain.
 
     Parameters
     ----------
-    haystack : the words of the distinct, sorted rows in which to search (see `EqualRows.of`).
+    haystack : the words of the distinct, sorted rows of the table (see `EqualRows.of`).
     needles : the words of the rows to search for.
     """
     length = len(haystack[0])
@@ -321,34 +294,34 @@ def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> 
 
 
 def ones(n: int) -> np.ndarray:
-    """Return a read-only array of n ones that uses the memory of a single number."""
+    """Return a read-only array of n ones in the memory of a single number."""
     return np.broadcast_to(np.int64(1), n)
 
 
 def as_ones(values: np.ndarray) -> np.ndarray:
-    """Return the values unchanged. If all values are 1, return an array that uses the memory of a single number."""
+    """Return the values, in the memory of a single number if all are 1."""
     return ones(len(values)) if len(values) and values.min() == values.max() == 1 else values
 
 
 def negative(values: np.ndarray) -> np.ndarray:
-    """Return the values with the opposite sign, in the memory of a single number if `values` use only this (`ones`)."""
+    """Return the values with the opposite sign, in the memory of a single number if `values` are."""
     return np.broadcast_to(-values[:1], values.shape) if values.strides == (0,) else -values
 
 
 def joined(values: Sequence[np.ndarray]) -> np.ndarray:
-    """Concatenate arrays of integers. If all of them are ones that use the memory of a single number, so does the result."""
+    """Concatenate arrays of integers. If all are `ones`, so is the result."""
     if all(part.strides == (0,) and part[0] == 1 for part in values if len(part)):
         return ones(sum(map(len, values)))
     return np.concatenate(values)
 
 
 def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarray:
-    """Sum integer values, one per row, within the cells of the rows, `codes`. Return the exact sums as an (n_cells,) array."""
+    """Return the (n_cells,) exact sums of integer values, one per row, within the cells `codes`."""
     return Addends(values).sums(codes, n_cells)
 
 
 class Addends:
-    """Integer values, one per row, prepared for several exact sums within cells, such as sums by age and then by region.
+    """Integer values, one per row, prepared for several exact sums within cells.
 
     Attributes
     ----------
@@ -366,9 +339,7 @@ class Addends:
         self._doubles = doubles if self.exact else None
 
     def sums(self, codes: np.ndarray, n_cells: int, rows: slice = slice(None)) -> np.ndarray:
-        """Sum the values within each cell, for the selected rows (by default all rows). `codes` contains the code of each row's
-        cell. Return the exact sums as an (n_cells,) array.
-        """
+        """Return the (n_cells,) exact sums of the values of the selected rows within the cells `codes`."""
         if self._only:
             return np.bincount(codes, minlength=n_cells) * self._only
         if self._doubles is not None:
@@ -385,13 +356,13 @@ rows are stored.
 
 
 class Counts:
-    """The cells of a table that contain rows, in the order of the layout, with the number of rows in each cell.
+    """The cells of a table that contain rows, in the order of the layout, with the number of rows in each.
 
     Parameters
     ----------
-    layout : the public shape of the table. It must have codes (`Layout.has_codes`); `Counts.of` accepts any layout.
-    codes : (n_cells,) int64 codes of cells (see `codes_of`). If a code is repeated, its counts are added up.
-    counts : (n_cells,) non-negative integers. If omitted, every code counts once.
+    layout : the public shape of the table, with codes (`Layout.has_codes`); `Counts.of` accepts any layout.
+    codes : (n_cells,) int64 codes of cells (see `codes_of`). Counts of repeated codes are added up.
+    counts : (n_cells,) non-negative integers; by default 1 each.
     """
 
     __slots__ = ("_bins", "_words", "counts", "layout")
@@ -407,21 +378,19 @@ class Counts:
 
     @classmethod
     def of(cls, layout: Layout, digits: Sequence[np.ndarray], counts: np.ndarray | None = None) -> Counts:
-        """Count the rows in each cell, for rows that are given by their bins.
+        """Count the rows in each cell.
 
         Parameters
         ----------
-        digits : for every column, (n_rows,) bins from 0 to the column's size minus 1; there is at least one column.
-        counts : (n_rows,) number of times that each row occurs, at least 0. The default is 1 for each row. The counts of equal
-            rows are added up.
+        digits : for every column (at least one), (n_rows,) bins from 0 to the column's size minus 1.
+        counts : (n_rows,) number of times that each row occurs, at least 0; by default 1.
         """
         return cls.of_parts(layout, packed(layout, digits), counts)
 
     @classmethod
     def of_parts(cls, layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None = None) -> Counts:
-        """Count the rows in each cell. `parts` contains integers that encode the bins of the rows (see `packed`), and
-        `counts` is as in `Counts.of`. The list `parts` is emptied, so that the rows are not in memory twice.
-        """
+        """Count the rows in each cell, given as integers that encode their bins (see `packed`). The list `parts` is emptied to
+        save memory."""
         distinct, sums = _collect(layout, parts, counts)
         if layout.has_codes:
             return cls.known(layout, sums, words=distinct)
@@ -429,7 +398,6 @@ class Counts:
 
     @classmethod
     def empty(cls, layout: Layout) -> Counts:
-        """Return the counts of a table without rows."""
         return cls.of(layout, [np.zeros(0, dtype=np.int64)] * len(layout.sizes))
 
     @classmethod
@@ -441,9 +409,8 @@ class Counts:
         words: tuple[np.ndarray, ...] | None = None,
         bins: Sequence[np.ndarray] | None = None,
     ) -> Counts:
-        """Make a table from cells without checking them: they must be distinct and sorted, with positive counts. Pass the
-        cells as integers that encode their bins (`words`), or as bins (`bins`).
-        """
+        """Make a table from cells without checking them: they must be distinct and sorted, with positive counts, as `words` or
+        as `bins`."""
         table = cls.__new__(cls)
         table.layout, table.counts, table._words, table._bins = layout, as_ones(counts), words, bins
         return table
@@ -469,41 +436,36 @@ class Counts:
 
     @property
     def words(self) -> tuple[np.ndarray, ...]:
-        """Return the cells as integers that encode their bins: an (n_cells,) int64 array for each group of columns in
-        `Layout.words`. A layout with codes has a single group, and its array contains the codes.
-        """
+        """Return the cells as an (n_cells,) int64 array for each group in `Layout.words`: with codes, one array of the
+        codes."""
         return tuple(words_of(self.layout, self.bins)) if self._words is None else self._words
 
     @property
     def bins(self) -> Sequence[np.ndarray]:
-        """Return, for every column, the (n_cells,) bins of the cells. They have the smallest unsigned type. Use them as
-        indices, but not in arithmetic, because they could overflow. In a table without codes, the bins of a column are computed
-        again at each access, to save memory.
-        """
+        """Return, for every column, the (n_cells,) bins of the cells, in the smallest unsigned type, which can overflow in
+        arithmetic. Without codes, a column is computed again at each access."""
         if self._bins is None:
             self._bins = bins_of(self.layout, self.codes)
         return self._bins
 
     def digits(self, column: int) -> np.ndarray:
-        """Return the (n_cells,) bins of one column as int64, for use in arithmetic."""
+        """Return the (n_cells,) bins of one column as int64, for arithmetic."""
         return self.bins[column].astype(np.int64)
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> Counts:
-        """Count the same rows on coarser cells, such as wider age groups: bin b of column c becomes bin `maps[c][b]`."""
+        """Count the same rows on coarser cells: bin b of column c becomes bin `maps[c][b]`."""
         if layout.sizes == self.layout.sizes and all(np.array_equal(into, np.arange(len(into))) for into in maps):
             return self._over(layout)
         return Counts.of_parts(layout, packed_from(layout, maps, self.bins), self.counts)
 
     def project(self, columns: Sequence[int]) -> Counts:
-        """Return the table of counts for some of the columns, in the given order."""
         if tuple(columns) == tuple(range(len(self.layout.sizes))):
             return self._over(self.layout)
         return Counts.of(self.layout.subset(tuple(columns)), [self.bins[column] for column in columns], self.counts)
 
     def marginal(self, columns: Sequence[int]) -> np.ndarray:
-        """Return the marginal table of some columns (the counts, summed over all other columns) as a full array with one
-        axis per column. Raises ValueError if it has more than DENSE_LIMIT cells.
-        """
+        """Return the marginal table of some columns as a full array with one axis per column. Raises ValueError above
+        DENSE_LIMIT cells."""
         sub_table = self.layout.subset(tuple(columns))
         check_full_array(sub_table)
         values, sums = Addends(self.counts), np.zeros(sub_table.n_cells, dtype=np.int64)
@@ -513,7 +475,7 @@ class Counts:
         return sums.reshape(sub_table.sizes)
 
     def margins(self) -> list[np.ndarray]:
-        """Return, for every column, the number of rows in each bin as an (n_bins,) array."""
+        """Return, for every column, the (n_bins,) number of rows in each bin."""
         layout = self.layout
         groups = [group for word in layout.words for group in layout.words_within(PACKED_CELLS, word, MOST_AXES)]
         tables = [self.marginal(group) for group in groups]
@@ -521,18 +483,15 @@ class Counts:
         return [table.sum(axis=tuple(others)) for table, others in axes]
 
     def dense(self) -> np.ndarray:
-        """Return the counts of all cells of the domain, including empty cells, as a (layout.n_cells,) array. Raises ValueError
-        if there are more than DENSE_LIMIT cells.
-        """
+        """Return the (layout.n_cells,) counts of all cells, including empty ones. Raises ValueError above DENSE_LIMIT cells."""
         check_full_array(self.layout)
         return dense_sums(self.codes, self.counts, self.layout.n_cells)
 
     def keep(self, mask: np.ndarray) -> Counts:
-        """Return the table that contains only the cells where the (n_cells,) `mask` is True."""
+        """Return the table of the cells where the (n_cells,) `mask` is True."""
         return self._at(mask, as_ones(self.counts[mask]))
 
     def _at(self, mask: np.ndarray, counts: np.ndarray) -> Counts:
-        """Return a table with only the cells where `mask` is True, and with new counts for these cells."""
         words = None if self._words is None else (self.codes[mask],)
         bins = None if self._bins is None else rows_at(self._bins, mask)
         return Counts.known(self.layout, counts, words=words, bins=bins)
@@ -547,14 +506,12 @@ class Counts:
         return self._at(mask, counts)
 
     def _over(self, layout: Layout) -> Counts:
-        """Return the same table with another layout of the same shape, such as new names. No array is copied."""
+        """Return the same table with another layout of the same shape, without copies."""
         bins = PackedBins(layout, self.bins.parts) if isinstance(self.bins, PackedBins) else self.bins
         return Counts.known(layout, self.counts, words=self._words, bins=bins)
 
     def find(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """Search rows, given by their (n_rows,) bins in every column, among the cells of this table. Return the (n_rows,)
-        positions of their cells, with -1 for a row whose cell is not in this table.
-        """
+        """Return the (n_rows,) positions of rows' cells in this table, or -1 where this table has no such cell."""
         return places_in(self.words, words_of(self.layout, digits))
 
     def __add__(self, other: Counts) -> Counts:
@@ -563,18 +520,18 @@ class Counts:
 
     @property
     def parts(self) -> Sequence[np.ndarray]:
-        """Return the cells as integers that encode bins: an (n_cells,) array for each group of columns in `Layout.packs`."""
+        """Return the cells as an (n_cells,) array of integers for each group in `Layout.packs`."""
         return self._bins.parts if isinstance(self._bins, PackedBins) else self.words
 
     def same_as(self, other: Counts) -> bool:
-        """Return whether two tables contain the same rows, and have the same columns and numbers of bins."""
+        """Return whether two tables contain the same rows, with the same columns and numbers of bins."""
         return self.digest() == other.digest()
 
     def digest(self) -> str:
-        """Return the SHA-256 digest of the layout, the cells and their counts. It does not depend on the order of the rows or
-        on the format of the file.
+        """Return the SHA-256 digest of the layout, the cells and their counts, whatever the order of the rows or the format of
+        the file.
 
-        The digest covers the codes of the cells. If the layout has no codes, it covers the bins, column after column.
+        The digest covers the codes of the cells, or without codes the bins, column after column.
         """
         digest = hashlib.sha256(repr((self.layout.columns, self.layout.sizes)).encode())
         for array in (*(self.words if self.layout.has_codes else self.bins), self.counts):
@@ -583,7 +540,7 @@ class Counts:
         return digest.hexdigest()
 
     def rows(self, column: int) -> np.ndarray:
-        """Return the (n_rows,) bins of one column, in the smallest unsigned type. The rows are in the order of their cells."""
+        """Return the (n_rows,) bins of one column, in the order of the cells, in the smallest unsigned type."""
         return np.repeat(self.bins[column], self.counts)
 
     def expand(self) -> np.ndarray:
@@ -594,22 +551,20 @@ class Counts:
 class Tally:
     """Counts rows that arrive in batches.
 
-    Rows are collected first. They are counted together when many have been collected, and more than the distinct rows found so
-    far. So each row is sorted only a few times. While rows are counted, their memory is freed column by column, so that they
-    are not in memory twice.
+    Rows are collected until they are many, and more than the distinct rows found so far, so each row is sorted only a few
+    times. While rows are counted, their memory is freed column by column.
     """
 
     def __init__(self, layout: Layout):
         self._layout, self._counted, self._rows = layout, Counts.empty(layout), list[Sequence[np.ndarray]]()
 
     def add(self, parts: Sequence[np.ndarray]) -> None:
-        """Add rows, given by (n_rows,) arrays of integers that encode the bins of several columns each (see `packed`)."""
+        """Add rows, given as integers that encode their bins (see `packed`)."""
         self._rows.append(parts)
         if sum(len(each[0]) for each in self._rows) > max(_COLLECTED, len(self._counted)):
             self.total()
 
     def total(self) -> Counts:
-        """Return the counts of all rows that were added."""
         if self._rows:
             counts = joined([self._counted.counts, *(ones(len(each[0])) for each in self._rows)])
             columns = [list(parts) for parts in (self._counted.parts, *self._rows)]
@@ -626,15 +581,16 @@ def has_full_array(layout: Layout) -> bool:
 
 
 def check_full_array(layout: Layout) -> None:
-    """Raise ValueError if a table has too many cells (more than `DENSE_LIMIT`) to be stored as a full array."""
+    """Raise ValueError if a table has more than `DENSE_LIMIT` cells."""
     if layout.n_cells > DENSE_LIMIT:
         raise ValueError(f"expected a table of at most {DENSE_LIMIT:,} cells for a full array, found {layout.n_cells:,}")
 
 
 def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-    """Count how often each distinct row occurs. The rows are given as integers that encode their bins (see `packed`).
-    Return the distinct rows in the order of the cells, and their counts, without counts of 0. `counts` says how often each
-    given row counts; if it is None, once. The list `parts` is emptied.
+    """Return the distinct rows in the order of the cells, as integers that encode their bins (`packed`), and their positive
+    counts.
+
+    `counts` says how often each given row counts, by default once. The list `parts` is emptied.
     """
     values = ones(len(parts[0])) if counts is None else np.asarray(counts, dtype=np.int64)
     if layout.n_cells <= DENSE_LIMIT:
@@ -656,11 +612,11 @@ def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None)
 
 
 def _in_order(layout: Layout, part: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the indices of rows in batches, so that a large table can be sorted batch by batch: all cells of a batch come
-    before all cells of later batches. `part` contains integers that encode the rows' bins in the first columns.
+    """Yield the indices of rows in batches, such that all cells of a batch come before all cells of later batches. `part`
+    encodes the rows' bins in the first columns.
 
-    A batch has at most `_SORTED_TOGETHER` rows (more in a large table), unless all its rows have the same code. If there are
-    few rows, if the layout has codes, or if its first column has too many bins, all rows form a single batch.
+    A batch has at most `_SORTED_TOGETHER` rows (more in a large table), unless all its rows have the same code. Few rows, or a
+    layout with codes or with too many bins in its first column, form a single batch.
     """
     most = max(_SORTED_TOGETHER, len(part) // _MOST_STEPS)
     if layout.has_codes or layout.sizes[0] > PACKED_CELLS or len(part) <= _SORTED_TOGETHER:

@@ -1,11 +1,10 @@
-"""Read dates in the formats that a specification states. Compute the parts of a date that a column may use, such as the year.
+"""Read dates in the formats that a specification states, and compute parts of a date, such as the year.
 
-A format consists of the directives %Y (four digits), %m and %d (one or two digits), %b (Jan to Dec, in English, in upper or
-lower case), and of other characters, which must occur literally. A month or day next to another directive must have two digits,
-as must both in the ISO 8601 format yyyy-mm-dd. A time of day may follow the date after T, a space or a colon; the time and its
-zone are ignored. If a column has dates in several formats, the formats are joined by " or ". Each date is read by the first
-format that matches it, so the result does not depend on other rows. Two-digit years are refused, because they do not determine
-the century. Month names in other languages are refused, because the result could then differ between computers.
+A format consists of %Y (four digits), %m and %d (one or two digits), %b (Jan to Dec, in English, in any case), and other,
+literal characters. A month or day next to another directive must have two digits, as in the ISO 8601 format yyyy-mm-dd. A time
+of day after T, a space or a colon is ignored. Formats may be joined by " or "; each date is read by the first that matches it.
+Two-digit years are refused, because they do not determine the century, and month names in other languages, because the result
+could differ between computers.
 """
 
 from __future__ import annotations
@@ -43,12 +42,12 @@ _TIME = "([T :][0-9]{1,2}:[0-9]{2}.*)?"
 
 @dataclass(frozen=True)
 class DateFormat:
-    """One or several formats of the dates in a file, written with the directives of strptime, such as "%d.%m.%Y".
+    """One or several formats of the dates in a file, with the directives of strptime, such as "%d.%m.%Y".
 
     Raises
     ------
-    Unexpected : if a directive is unknown or occurs twice, if a format has no year, if it has a day but no month, or if two
-        formats are equal or differ only in the order of day and month.
+    Unexpected : if a directive is unknown or occurs twice, a format has no year, or a day but no month, or two formats are
+        equal or differ only in the order of day and month.
     """
 
     text: str
@@ -72,9 +71,8 @@ class DateFormat:
                 )
 
     def lacks(self, part: str | None) -> bool:
-        """Return whether a part of a date, such as "month", cannot be computed from dates in one of these formats. If
-        `part` is None, the whole date (year, month and day) is needed.
-        """
+        """Return whether a part of a date, such as "month" (None: the whole date), cannot be computed in one of these
+        formats."""
         numeric = self.text.replace("%b", "%m").split(OR)
         return any(f"%{letter}" not in way for letter in _NEEDS.get(part or "", "Ymd") for way in numeric)
 
@@ -84,10 +82,8 @@ class DateFormat:
         return [_pattern(text) for text in self.text.split(OR)]
 
     def read(self, text: str) -> date | None:
-        """Return the date that a string states, or None if the string matches none of the formats or names a day that does not
-        exist, such as 30 February. If the format has no day, the result is the first day of the month. If it has no month
-        either, the result is 1 January.
-        """
+        """Return the date in a string, or None if no format matches or the day does not exist. Without a day or month in the
+        format, the first one is used."""
         for match in filter(None, (pattern.fullmatch(text) for pattern in self.patterns)):
             groups = {"m": "1", "d": "1"} | match.groupdict()
             try:
@@ -98,9 +94,7 @@ class DateFormat:
         return None
 
     def texts(self, day: date) -> list[str]:
-        """Return the usual ways to write a day in each of the formats: with and without leading zeros, and with the month
-        written as Jan, JAN or jan.
-        """
+        """Return the usual ways to write a day in each format: with and without leading zeros, and with Jan, JAN or jan."""
         month, written = MONTHS[day.month - 1], list[str]()
         for digits in ("02", ""):
             ways = (
@@ -118,9 +112,8 @@ class DateFormat:
 
 
 def are_exchanged(formats: Sequence[str]) -> bool:
-    """Return whether two of the formats are equal or differ only in the order of day and month. In the second case, a date such
-    as 02/03/2020 matches both with different meanings.
-    """
+    """Return whether two of the formats are equal or differ only in the order of day and month, so that 02/03/2020 is
+    ambiguous."""
     return len({re.sub("%[dm]", "%", form) for form in formats}) < len(formats)
 
 
@@ -136,8 +129,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def years_between(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the number of completed years between dates, counted like ages. If the start is on 29 February, a year is
-    completed on 1 March.
+    """Return the number of completed years between dates, like ages. From 29 February, a year is completed on 1 March.
 
     Parameters
     ----------

@@ -1,14 +1,14 @@
 """Impute the missing values of a released table by hot-deck imputation from the rows of the same table.
 
-A missing value is called a gap, unless the rules require that the value is missing (see `gaps_of_cells`). A row with gaps (the
-recipient) receives values from another row (the donor), which has values in all columns with gaps. Donor and recipient have the
-same values in the columns of `match`, where the recipient has a value. Donors are drawn with probabilities proportional to the
-frequencies of their rows. If fewer than `donors` rows match, the last column of `match` is ignored, then the last but one, and
-so on. One donor supplies all missing values of a recipient, so that the imputed values are consistent with each other.
-Imputation uses only the released table and public randomness, so it has no privacy cost.
+A gap is a missing value that the rules do not require (see `gaps_of_cells`). A row with gaps (the recipient) receives the
+values of another row (the donor), which has values in all columns with gaps and equals the recipient in the columns of `match`,
+where the recipient has a value. Donors are drawn with probabilities proportional to the frequencies of their rows. If fewer
+than `donors` rows match, the last column of `match` is ignored, then the last but one, and so on. One donor supplies all
+missing values of a recipient, so that they are consistent. Imputation uses only the released table and public randomness, so it
+has no privacy cost.
 
-Equal rows with gaps are divided into blocks of at least `smallest` rows, and all rows of a block have the same donor. So if
-every row of the table occurs at least `smallest` times, so does every row of a completed copy.
+Equal rows with gaps are divided into blocks of at least `smallest` rows, each with one donor. So if every row of the table
+occurs at least `smallest` times, so does every row of a completed copy.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ from synthrelease.data.plausibility import Mask, Plausibility
 
 
 def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Plausibility) -> np.ndarray:
-    """Mark the gaps of a table: values that are missing although the rules do not require a missing value. Return an (n_cells,
-    n_columns) mask.
+    """Return an (n_cells, n_columns) mask of the gaps: values that are missing although the rules do not require it.
 
     Parameters
     ----------
-    missing : for each column, the index of its bin for missing values, or None if the column has no such bin.
+    missing : for each column, the index of its bin for missing values, or None.
     plausibility : the rules for released rows, on the bins of the table.
     """
     open_ = np.zeros((len(table), len(missing)), dtype=bool)
@@ -61,9 +60,8 @@ def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Pl
 
 
 def _possible(mask: Mask, column: int, table: Counts, cells: np.ndarray, open_: np.ndarray) -> np.ndarray:
-    """Mark the bins of a column that the rules allow in each cell. Return an (n_cells, n_bins) mask. The known bins of the cell
-    stay fixed, and the other columns with gaps (unknown values) may have any bin.
-    """
+    """Return an (n_cells, n_bins) mask of the bins of a column that the rules allow in each cell, whatever its columns with
+    gaps contain."""
     axis = mask.columns.index(column)
     others = [column_ for column_ in mask.columns if column_ != column]
     possible = np.ones((len(cells), mask.forbidden.shape[axis]), dtype=bool)
@@ -87,23 +85,21 @@ MOST_TRIES = 100
 
 
 class NotImputed(Exception):
-    """Raised if no released row was found from which a missing value can be imputed. The message names the columns. It depends
-    only on the released table and on public randomness.
-    """
+    """No released row was found from which a missing value can be imputed. The message names the columns, and depends only on
+    the released table and public randomness."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gaps:
-    """The settings for filling in missing values with values from other rows (donors): which columns have missing values,
-    which columns of a donor must match, and how many completed copies of the table are made.
+    """The settings for filling in missing values with values from other rows (donors).
 
     Attributes
     ----------
-    missing : for each column, the index of its bin for missing values, or None if the column has no such bin.
+    missing : for each column, the index of its bin for missing values, or None.
     match : columns in which donor and recipient must have the same values, the most important column first.
-    donors : the smallest number of rows from which a donor is drawn. If fewer rows match, a column of `match` is ignored.
+    donors : the smallest number of rows from which a donor is drawn. Otherwise a column of `match` is ignored.
     copies : number of completed copies of the table.
-    smallest : the smallest number of equal rows that receive the values of the same donor.
+    smallest : the smallest number of equal rows with the same donor.
     """
 
     missing: tuple[int | None, ...]
@@ -115,23 +111,20 @@ class Gaps:
 
 @dataclass(frozen=True, kw_only=True)
 class Completed:
-    """A copy of the table in which missing values are filled in: the (n_rows,) bins of each column. The rows are in the
-    order of the table's cells.
-    """
+    """A copy of the table without gaps: the (n_rows,) bins of each column, in the order of the table's cells."""
 
     bins: tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """Rows that have missing values in the same set of columns (the recipients), and rows from which they can receive
-    values (the donors).
+    """Rows with gaps in the same set of columns (the recipients), and rows with values in all these columns (the donors).
 
     Attributes
     ----------
     columns : the columns with gaps.
-    recipients : indices of the cells with gaps in exactly these columns.
-    donors : indices of the cells with values in all these columns.
+    recipients : indices of their cells.
+    donors : indices of their cells.
     """
 
     columns: tuple[int, ...]
@@ -140,8 +133,7 @@ class Pattern:
 
 
 def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) -> Iterator[Pattern]:
-    """Group the rows with missing values by the set of columns in which they are missing. For each set, yield the rows that
-    need values (recipients) and the rows that may supply them (donors) as a `Pattern`, always in the same order.
+    """Yield a `Pattern` for each set of columns in which a row has gaps, always in the same order.
 
     Parameters
     ----------
@@ -172,7 +164,7 @@ def completed(table: Counts, gaps: Gaps, plausibility: Plausibility, generator: 
 
     Raises
     ------
-    NotImputed : if no donor of a row with gaps was found whose values the rules allow.
+    NotImputed : if a row with gaps has no donor whose values the rules allow.
     """
     copies = [[table.rows(column) for column in range(len(gaps.missing))] for _ in range(gaps.copies)]
     starts = np.concatenate([[0], np.cumsum(table.counts)])
@@ -190,9 +182,8 @@ def completed(table: Counts, gaps: Gaps, plausibility: Plausibility, generator: 
 
 @dataclass(frozen=True, kw_only=True)
 class _Blocks:
-    """Blocks of equal rows with missing values. All rows of a block receive their values from the same donor row. For each
-    block, three (n_blocks,) arrays give the index of its cell, its first row within the cell, and its number of rows.
-    """
+    """Blocks of equal rows with gaps and one donor: (n_blocks,) index of the cell, first row within the cell, and number of
+    rows."""
 
     cell: np.ndarray
     first: np.ndarray
@@ -201,8 +192,7 @@ class _Blocks:
 
 def _blocks(counts: np.ndarray, smallest: int) -> _Blocks:
     """Divide the rows of each cell into blocks of nearly equal size: as many as possible with at least `smallest` rows, but at
-    least one.
-    """
+    least one."""
     pieces = np.maximum(1, counts // smallest)
     cell = np.repeat(np.arange(len(counts)), pieces)
     position = np.arange(len(cell)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
@@ -213,12 +203,11 @@ def _blocks(counts: np.ndarray, smallest: int) -> _Blocks:
 def _drawn(
     table: Counts, pattern: Pattern, recipient: np.ndarray, gaps: Gaps, rules: Plausibility, generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw a donor for each block of equal rows with missing values, separately for each completed copy of the table.
-    Return the (n_copies, n_blocks) indices of the cells from which the donors come.
+    """Return the (n_copies, n_blocks) cells of the donors, drawn for each block and separately for each copy.
 
     Parameters
     ----------
-    recipient : (n_blocks,) for each block, the index of its cell in `pattern.recipients`.
+    recipient : (n_blocks,) index of the block's cell in `pattern.recipients`.
     """
     match = [column for column in gaps.match if column not in pattern.columns]
     donor_cells = np.full((gaps.copies, len(recipient)), -1)
@@ -246,12 +235,11 @@ def _drawn(
 
 @dataclass(frozen=True, kw_only=True)
 class _Groups:
-    """Donors (rows from which missing values are imputed), grouped so that all cells of a group have the same bins in some
-    columns.
+    """Donors in groups whose cells have the same bins in some columns.
 
     Attributes
     ----------
-    group : (n_recipients,) for each recipient, the index of the group of donors that match it.
+    group : (n_recipients,) the group of donors that match each recipient.
     rows : (n_recipients,) number of donor rows in that group.
     donors : donor cells, sorted by group.
     ends : (n_donors,) cumulative number of rows of the table in `donors`.
@@ -282,9 +270,7 @@ class _Groups:
         return cls(group=group, rows=size[group], donors=pattern.donors[order], ends=np.cumsum(counts), below=below, size=size)
 
     def draw(self, recipients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Draw a cell of donors for each recipient (a row with missing values), with probabilities proportional to the cells'
-        numbers of rows. Return the (n,) cells.
-        """
+        """Draw the (n,) cell of a donor for each recipient, with probabilities proportional to the cells' numbers of rows."""
         groups = self.group[recipients]
         rows = self.below[groups] + generator.integers(0, self.size[groups])
         return self.donors[np.searchsorted(self.ends, rows, side="right")]
@@ -293,6 +279,6 @@ class _Groups:
 def _forbidden(
     table: Counts, columns: Sequence[int], recipients: np.ndarray, donors: np.ndarray, plausibility: Plausibility
 ) -> np.ndarray:
-    """Return an (n,) mask: True where a recipient's row would break a rule if it received the donor's values in `columns`."""
+    """Return an (n,) mask: True where a recipient with the donor's values in `columns` would break a rule."""
     bins = [(table.bins[column][donors if column in columns else recipients]) for column in range(len(table.bins))]
     return plausibility.forbidden([column_bins.astype(np.int64) for column_bins in bins])

@@ -1,6 +1,4 @@
-"""Find columns whose value is determined by another column, because of the rules. For example, the municipality determines the
-region.
-"""
+"""Find columns whose value is determined by another column, because of the rules: the municipality determines the region."""
 
 from __future__ import annotations
 
@@ -31,9 +29,7 @@ _EVERY_ROW = {"raw", "synthetic"}
 
 
 class StatedRule(Protocol):
-    """A plausibility rule in the form in which a release publishes it: a condition that must never be true, and the rows to
-    which it applies.
-    """
+    """A published plausibility rule: a condition that must never be true, and the rows to which it applies."""
 
     @property
     def never(self) -> str: ...
@@ -43,17 +39,15 @@ class StatedRule(Protocol):
 
 
 def functions_of(rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]) -> Iterator[tuple[int, tuple[int]]]:
-    """Yield pairs of a column and, in a tuple, the column that determines its value in every row, by their indices. For
-    example, (0, (3,)) means that column 3, the municipality, determines column 0, the region.
+    """Yield pairs of a column and, in a tuple, the column that determines it in every row, by index: (0, (3,)) if column 3
+    determines column 0.
 
-    Only rules that apply to both private and released rows are used. The rules for private rows ensure that each measured table
-    with the other column also determines this column. The rules for released rows ensure that the model reproduces the
-    relation.
+    Only rules for both private and released rows are used. Rules for private rows ensure that each measured table with the
+    other column also determines this column; rules for released rows, that the model reproduces the relation.
 
     Parameters
     ----------
-    columns : for each column, its published form under each alternative binning. A column must be determined for every
-        combination of alternatives.
+    columns : for each column, its published form under each alternative binning. A column must be determined under all of them.
     """
     domains = {alternatives[0].name: _domain(alternatives[0]) for alternatives in columns}
     place_of = {alternatives[0].name: index for index, alternatives in enumerate(columns)}
@@ -76,10 +70,8 @@ def _domain(column: PublishedColumn) -> Domain:
 
 
 def _follows(rules: Sequence[Rule], upper: PublishedColumn, lower: PublishedColumn) -> bool:
-    """Return whether the column `upper` (such as region) is a function of the column `lower` (such as municipality),
-    because the rules allow at most one bin of `upper` for each bin of `lower`. Return False without a check if the two
-    columns have more than MOST_CELLS combinations of bins.
-    """
+    """Return whether the rules allow at most one bin of `upper` for each bin of `lower`. False, unchecked, above MOST_CELLS
+    combinations."""
     shape = len(upper.labels), len(lower.labels)
     if shape[0] * shape[1] > MOST_CELLS:
         return False
@@ -98,11 +90,8 @@ def _follows(rules: Sequence[Rule], upper: PublishedColumn, lower: PublishedColu
 
 
 def _of_bins(part: Comparison, column: PublishedColumn) -> Truth:
-    """Return two boolean (n_bins,) arrays: whether a comparison is true for all values of a bin, and whether it is false for
-    all of them.
-
-    A comparison with a value is unknown in the bin for missing values, so both arrays are False there.
-    """
+    """Return two boolean (n_bins,) arrays: whether a comparison is true, or false, for all values of a bin. Both are False in
+    the bin for missing values, unless the operator is `is missing`."""
     absent = np.arange(len(column.labels)) == column.missing
     if part.operator == IS_MISSING:
         return absent, ~absent

@@ -1,6 +1,5 @@
-"""Describe the public shape of a table of counts: the names of the columns, their numbers of bins, and which columns share one
-integer code.
-"""
+"""Describe the public shape of a table of counts: its columns, their numbers of bins, and which columns share one integer
+code."""
 
 from __future__ import annotations
 
@@ -31,17 +30,16 @@ result."""
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """The public shape of a table of counts: the names of its columns, and the number of bins of each column. There may be any
-    number of columns.
+    """The public shape of a table of counts: any number of columns, and the number of bins of each.
 
-    Cells are ordered by the bin of the first column, then by the bin of the second column, and so on. If there are at most 2^62
-    cells (`has_codes`), the position of a cell in this order is its code. Otherwise a cell is identified by a few `words`. Each
-    word is a group of neighbouring columns that has a code of its own.
+    Cells are ordered by the bin of the first column, then of the second, and so on. With at most 2^62 cells (`has_codes`), the
+    position of a cell in this order is its code. Otherwise a cell is identified by a few `words`, groups of neighbouring
+    columns that have a code each.
 
     Attributes
     ----------
-    numbers : per column, the representative value of each bin, or None for a bin without such a value. The tuple is empty if
-        the values are not known. Two layouts that differ only in `numbers` compare as equal.
+    numbers : per column, the representative value of each bin, or None for a bin without one; empty if unknown. Ignored when
+        layouts are compared.
     """
 
     columns: tuple[str, ...]
@@ -50,43 +48,39 @@ class Layout:
 
     @cached_property
     def n_cells(self) -> int:
-        """Return the number of possible cells (combinations of bins). It is a Python integer, because it may exceed 64 bits."""
+        """Return the number of possible cells, which may exceed 64 bits."""
         return math.prod(self.sizes)
 
     @property
     def has_codes(self) -> bool:
-        """Return whether the table has so few possible cells that each of them can be numbered with a code of 64 bits."""
+        """Return whether each possible cell can have a code of 64 bits."""
         return self.n_cells <= CODED_CELLS
 
     @cached_property
     def words(self) -> tuple[Columns, ...]:
-        """Divide the columns into words: groups of neighbouring columns, each with as many columns as possible, but at most
-        2^62 combinations of bins. A layout with codes has a single word.
-        """
+        """Divide the columns into words: groups of as many neighbouring columns as possible with at most 2^62 combinations of
+        bins."""
         return self.words_within(CODED_CELLS)
 
     @cached_property
     def packs(self) -> tuple[Columns, ...]:
-        """Divide the columns into groups; for each row, the bins in all columns of a group are stored in one integer. A
-        group lies inside a word (see `words`) and has at most `PACKED_CELLS` combinations of bins. A layout with codes has
-        a single group.
-        """
+        """Divide each word into groups of columns whose bins are stored in one integer: at most `PACKED_CELLS` combinations.
+        With codes, there is a single group."""
         room = CODED_CELLS if self.has_codes else PACKED_CELLS
         return tuple(pack for word in self.words for pack in self.words_within(room, word))
 
     @cached_property
     def pack_of(self) -> tuple[int, ...]:
-        """Return, for each column, the index of the group in `packs` in which its bins are stored."""
+        """Return, for each column, the index of its group in `packs`."""
         return tuple(place for place, pack in enumerate(self.packs) for _ in pack)
 
     def words_within(
         self, room: CellLimit, columns: Iterable[int] | None = None, most: int | None = None
     ) -> tuple[Columns, ...]:
-        """Divide columns into groups of neighbouring columns that can be encoded together: each group has at most `room`
-        combinations of bins and at most `most` columns.
+        """Divide columns (by default all) into groups of neighbours with at most `room` combinations of bins and at most `most`
+        columns.
 
-        A group has at least one column, even if this column alone has more bins than `room`. `columns` restricts the groups to
-        these columns.
+        A group has at least one column, even if this column alone has more bins than `room`.
         """
         groups, cells = list[list[int]](), math.inf
         for column in range(len(self.sizes)) if columns is None else columns:
@@ -98,9 +92,7 @@ class Layout:
         return tuple(tuple(word) for word in groups)
 
     def largest(self, columns: Iterable[int] | None = None, most: int = 3) -> str:
-        """Return a phrase that names the `most` columns with the largest numbers of bins, such as "'age' (100 bins), 'region'
-        (20 bins)". If a table is too large, the steward should choose wider bins for these columns.
-        """
+        """Return a phrase that names the `most` columns with the most bins, such as "'age' (100 bins), 'region' (20 bins)"."""
         among = range(len(self.sizes)) if columns is None else columns
         largest = sorted(among, key=lambda column: -self.sizes[column])[:most]
         return ", ".join(f"{self.columns[column]!r} ({self.sizes[column]:,} bins)" for column in largest)
@@ -117,17 +109,16 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class CountedIndicators:
-    """A column that lists which indicators are true in a row, such as `smoker + diabetic`, and how to compute it from the
-    columns of the indicators.
+    """How to compute a column that lists which indicators are true in a row, such as `smoker + diabetic`.
 
-    The sum of a row identifies its set of indicators: each indicator that is true adds a power of 2 of its own.
+    Each true indicator adds a power of 2 of its own, so the sum identifies the set.
 
     Attributes
     ----------
-    column : the position of the column with the lists in the layout.
-    marks : for each column of an indicator, by position, the (n_atoms,) number that each of its atomic bins adds to the sum: a
-        power of 2 if the indicator is true, and 0 if it is false.
-    bins : the atomic bin of the column with the lists for each possible sum.
+    column : the position of this column in the layout.
+    marks : for each indicator's column, by position, the (n_atoms,) number that each of its atomic bins adds to the sum: a
+        power of 2, or 0 if the indicator is false.
+    bins : the atomic bin of this column for each possible sum.
     """
 
     column: int

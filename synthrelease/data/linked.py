@@ -1,9 +1,7 @@
-"""Define how two linked tables are joined into one table. A root (such as a household) and all its members (such as its
-persons) become one wide record.
+"""Define how two linked tables are joined into one: a root (such as a household) and all its members become one wide record.
 
-A wide record has the columns of the root, then the number of its members, and then one block of columns, called a slot, for
-each possible member. In an empty slot, every column has its last bin. So all functions for records also work for roots with
-their members. Replacing one record replaces the root with all its members.
+A wide record has the columns of the root, the number of its members, and one block of columns, called a slot, for each possible
+member. In an empty slot, every column has its last bin. Replacing one record replaces the root with all its members.
 """
 
 from __future__ import annotations
@@ -31,23 +29,21 @@ ABSENT = "absent"
 
 @dataclass(frozen=True, kw_only=True)
 class Linked:
-    """How the members of a root (such as the persons of a household) are arranged in its wide record: the columns of the first
-    member, then the columns of the second member, and so on.
+    """How the members of a root (such as the persons of a household) are arranged in its wide record, one member after the
+    other.
 
     Attributes
     ----------
-    key : the column of both files that identifies the root to which a row belongs. The released files contain new numbers in a
-        column of this name.
+    key : the column of both files that identifies the root of a row. The released files contain new numbers in it.
     size : the name of the column with the number of members.
     names : the columns of the members' file.
     slots : for each possible member, the names of its columns in the wide record, in the order of `names`.
-    whole : the columns of `names` in which an existing member always has a value; in the other columns a value may be missing.
-    least : the smallest number of members that a root may have. Other roots are excluded.
-    more : the treatment of a root with more members than slots. "first" keeps the first members of the root, and "drop"
-        excludes the root with all its members.
+    whole : the columns of `names` in which an existing member always has a value.
+    least : the smallest number of members; other roots are excluded.
+    more : for a root with more members than slots: "first" keeps its first members, "drop" excludes the root with all its
+        members.
     order : the columns of the members' file by which the members of a root are sorted.
-    reference : a column and the text that it contains for the member who comes first; None if the configuration names no such
-        member.
+    reference : a column and the text that it contains for the member who comes first, or None.
     missing_keys : texts in the column `key` that mean that a row has no key.
     """
 
@@ -64,11 +60,11 @@ class Linked:
 
     @property
     def most(self) -> int:
-        """Return the largest number of members that a root can have in the wide table."""
+        """Return the largest number of members of a root."""
         return len(self.slots)
 
     def numbers(self, bins: np.ndarray) -> np.ndarray:
-        """Convert the (n_rows,) bins of the column `size` to the (n_rows,) numbers of members of the roots (households)."""
+        """Convert the (n_rows,) bins of the column `size` to (n_rows,) numbers of members."""
         numbers: np.ndarray = np.minimum(bins.astype(np.int64) + self.least, self.most)
         return numbers
 
@@ -80,8 +76,7 @@ class Linked:
         )
 
     def between(self, names: Sequence[str], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the smallest and the largest number of members (such as persons) that a root (such as a household) can
-        have, for each cell of a table. The columns of the table are columns of the wide record.
+        """Return the smallest and the largest possible number of members in each cell of a table of columns of the wide record.
 
         Parameters
         ----------
@@ -89,8 +84,7 @@ class Linked:
 
         Returns
         -------
-        tuple : two arrays of shape `sizes`, the smallest and the largest number. If no root is possible in a cell, the smallest
-            number exceeds the largest number.
+        tuple : two arrays of shape `sizes`. If no root is possible in a cell, the smallest number exceeds the largest.
         """
         low, high = np.full(sizes, self.least), np.full(sizes, self.most)
         for axis, (name, size) in enumerate(zip(names, sizes, strict=True)):
@@ -105,16 +99,16 @@ class Linked:
         return low, high
 
     def place_of(self, name: str) -> int | None:
-        """Return the position (from 0) of the member to whom a column of the wide record belongs, or None for the roots."""
+        """Return the position (from 0) of the member to whom a column of the wide record belongs, or None for a root's
+        column."""
         return next((index for index, slot in enumerate(self.slots) if name in slot), None)
 
     def empty(self, names: Sequence[str], sizes: Sequence[int], bins: Sequence[np.ndarray]) -> None:
-        """Set the columns of places without a member, such as `age_3` in a household of two, to their last bins, in place.
+        """Set the columns of empty slots to their last bins, in place.
 
         Parameters
         ----------
-        names, sizes, bins : for each column of the wide record, the name, the number of bins, and the (n_rows,) bin of each
-            row.
+        names, sizes, bins : for each column of the wide record, its name, number of bins, and (n_rows,) bins.
         """
         number = self.numbers(bins[names.index(self.size)])
         for index, slot in enumerate(self.slots):
@@ -122,13 +116,12 @@ class Linked:
                 bins[column][number <= index] = sizes[column] - 1
 
     def in_order(self, names: Sequence[str], bins: Sequence[np.ndarray], ordering: Container[str]) -> list[np.ndarray]:
-        """Sort the members of each root (such as a household) by their bins in the columns `ordering`. Return the new bins.
+        """Return the bins with the members of each root sorted by their columns `ordering`.
 
         Parameters
         ----------
-        names, bins : for each column of the wide record its name, and the (n_rows,) bin of each row.
-        ordering : the columns by which members are sorted. Only the bins of these columns are rearranged. If the list contains
-            a column for one slot, it must contain this column for all slots.
+        names, bins : for each column of the wide record, its name and (n_rows,) bins.
+        ordering : the columns by which members are sorted, for all slots or none. Only their bins are rearranged.
         """
         ordered_bins = list(bins)
         columns = [tuple(map(names.index, same)) for same in zip(*self.slots, strict=True) if same[0] in ordering]
@@ -144,12 +137,11 @@ class Linked:
 
     @property
     def of_members(self) -> frozenset[str]:
-        """Return the names of all columns of the wide record that belong to a slot."""
+        """Return the columns of the wide record that belong to a slot."""
         return frozenset(name for slot in self.slots for name in slot)
 
     def slots_of(self, name: str, known: Container[str]) -> tuple[str, ...]:
-        """Return the columns of the wide record to which a name refers. The name of a members' column, such as `age`, refers to
-        this column for every member: `age_1`, `age_2` and so on.
+        """Return the columns of the wide record to which a name refers: `age` means `age_1`, `age_2` and so on.
 
         Parameters
         ----------
@@ -161,14 +153,13 @@ class Linked:
         return tuple(slot[self.names.index(plain)] for slot in self.slots)
 
     def of_roots(self, names: Iterable[str]) -> list[str]:
-        """Return those of `names` that are columns of the roots. The number of members is one of these columns."""
+        """Return those of `names` that are columns of the roots, including the number of members."""
         return [name for name in names if name not in self.of_members]
 
 
 def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Container[str]) -> dict[str, Stated]:
-    """Convert settings that are stated for columns, such as `age`, to settings for the columns of the wide record, such as
-    `age_1` and `age_2`. The setting of a members' column applies to every member for whom no other setting is stated.
-    """
+    """Convert settings of columns, such as `age`, to settings of the wide record, such as `age_1` and `age_2`. A setting stated
+    for one slot takes precedence."""
     if linked is None:
         return dict(stated)
     in_all_slots = {slot: value for name, value in stated.items() for slot in linked.slots_of(name, known)}
@@ -176,12 +167,12 @@ def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Contain
 
 
 def in_slot(text: str, names: Container[str], place: int, other: int | None = None) -> str:
-    """Rewrite a condition on members' columns for the member at position `place` (from 1), with the names of the wide record.
-    For the second member, "age > first.age" becomes "age_2 > age_1".
+    """Rewrite a condition on members' columns for the member at position `place` (from 1): for the second, "age > first.age"
+    becomes "age_2 > age_1".
 
     Parameters
     ----------
-    other : the position of the member to whom other.NAME refers. first.NAME always refers to the first member.
+    other : the position of the member to whom other.NAME refers.
     """
     places = {FIRST: 1, OTHER: other or place, "": place}
 
@@ -206,5 +197,4 @@ def slot_name(name: str, place: int) -> str:
 
 
 def of_member(place: int) -> str:
-    """Return the words that are added to the description of a slot's column, such as ", of member 2"."""
     return f", of member {place}"

@@ -1,6 +1,7 @@
-"""Compute marginals of a table, or of the difference between two tables. The marginal on some columns contains the number of
-rows for each combination of their bins. It is summed from the whole table, or from a cached marginal that contains these
-columns if this is less work.
+"""Compute marginals of a table, or of the difference between two tables: the number of rows for each combination of some
+columns' bins.
+
+A marginal is summed from the whole table, or from a cached marginal that contains its columns if this is less work.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def added_up(table: np.ndarray, columns: Sequence[Hashable], names: Sequence[Has
 
     Parameters
     ----------
-    columns : the columns of the axes of `table`.
+    columns : the columns of its axes.
     names : the columns of the result, in the order of its axes.
     """
     ordered = [name for name in columns if name in names]
@@ -48,11 +49,11 @@ def added_up(table: np.ndarray, columns: Sequence[Hashable], names: Sequence[Has
 
 
 def with_merged_bins(table: np.ndarray, axis: int, into: Sequence[int] | np.ndarray, size: int) -> np.ndarray:
-    """Merge bins along one axis of a table by summing them. The type of the table does not change.
+    """Merge bins along one axis of a table by summing them. The type does not change.
 
     Parameters
     ----------
-    into : for each bin of the axis, its new bin, from 0 to `size` - 1. Bins with the same new bin are summed.
+    into : for each bin of the axis, its new bin, from 0 to `size` - 1.
     """
     merged = np.zeros((*table.shape[:axis], size, *table.shape[axis + 1 :]), dtype=table.dtype)
     np.add.at(np.moveaxis(merged, axis, 0), np.asarray(into), np.moveaxis(table, axis, 0))
@@ -60,8 +61,7 @@ def with_merged_bins(table: np.ndarray, axis: int, into: Sequence[int] | np.ndar
 
 
 def spread_out(part: np.ndarray, names: Sequence[Hashable], columns: Sequence[Hashable], shape: Sequence[int]) -> np.ndarray:
-    """Broadcast a table to additional columns. The values are the same in every bin of an added column. The result is a
-    read-only view.
+    """Broadcast a table to additional columns, as a read-only view.
 
     Parameters
     ----------
@@ -90,19 +90,17 @@ _Step = tuple[int, Columns]
 
 
 def column_groups(layout: Layout, together: int, cells: CellLimit) -> tuple[Columns, ...]:
-    """Divide the columns into groups of neighbouring columns, so that the joint table of any `together` groups has about
-    `cells` cells. Each group has at least one column.
-    """
+    """Divide the columns into groups of neighbours, so that the joint table of any `together` groups has about `cells`
+    cells."""
     most = min(GROUP_CELLS, max(_FEWEST_CELLS, cells))
     return layout.words_within(max(2.0, most ** (1 / together)), most=max(1, MOST_AXES // together))
 
 
 def are_first_with(chosen: Columns, touched: Groups) -> bool:
-    """Return whether `chosen` comes first, in lexicographic order, among all choices of equally many groups of columns that
-    include the groups in `touched`. Then the marginal on the groups in `touched` is computed from this choice.
+    """Return whether `chosen` is the first, in lexicographic order, of the choices of equally many groups that include
+    `touched`.
 
-    A marginal whose columns belong to the groups in `touched` can be computed from every such combination. It is yielded only
-    for the first one.
+    A marginal with columns in the groups `touched` could be computed from every such choice; it is yielded only for the first.
     """
     missing = len(chosen) - len(touched)
     first = [number for number in range(chosen[-1] + 1) if number not in touched][:missing]
@@ -110,26 +108,22 @@ def are_first_with(chosen: Columns, touched: Groups) -> bool:
 
 
 def bins_in_cells(shape: tuple[int, ...]) -> np.ndarray:
-    """Return a 0/1 matrix that shows which cells of a table have which bin. It has a row for each bin of each column, and a
-    column for each cell. An element is 1 if the cell has this bin.
-    """
+    """Return a 0/1 matrix of which cells (its columns) have which bin of each column (its rows)."""
     bins = np.indices(shape).reshape(len(shape), -1)
     return np.concatenate([of == np.arange(size)[:, None] for of, size in zip(bins, shape, strict=True)]).astype(float)
 
 
 def steps_down(columns: int, largest: int) -> Iterable[_Step]:
-    """List the marginals with at most `largest` of the columns, each once, in an order of computation (depth-first): each
-    is computed from a larger one by summing over one column. The larger marginals on the way are included.
+    """List the marginals with at most `largest` of the columns, each once, depth-first: each is computed from a larger one,
+    also listed, by summing over one column.
 
-    Each item contains the number of columns that have been summed over, and the remaining columns.
+    Each item is the number of columns summed over, and the remaining columns.
     """
     return _few_steps(columns, largest) if columns <= _FEW_COLUMNS else _steps(tuple(range(columns)), largest)
 
 
 def _steps(left: Columns, largest: int, fixed: int = 0, depth: int = 0) -> Iterator[_Step]:
-    """List, as in `steps_down`, the marginal on the columns `left` and the marginals that are computed from it. The first
-    `fixed` of these columns are never summed out.
-    """
+    """List the marginal on the columns `left` and those computed from it. The first `fixed` columns are never summed out."""
     yield depth, left
     if len(left) > 1:
         for out in range(fixed, min(len(left) - 1, largest) + 1):
@@ -138,9 +132,6 @@ def _steps(left: Columns, largest: int, fixed: int = 0, depth: int = 0) -> Itera
 
 @lru_cache(maxsize=64)
 def _few_steps(columns: int, largest: int) -> tuple[_Step, ...]:
-    """List the marginals as in `steps_down`, for a small number of columns. The list is cached, because it depends only on the
-    number of columns and on `largest`.
-    """
     return tuple(_steps(tuple(range(columns)), largest))
 
 
@@ -157,7 +148,7 @@ class Sparse:
 
     Attributes
     ----------
-    bins : for each column, the (n_cells,) bins of the stored cells. All cells are distinct.
+    bins : for each column, the (n_cells,) bins of the stored cells, which are distinct.
     values : (n_cells,) integers, which may be 0 or negative.
     """
 
@@ -166,13 +157,10 @@ class Sparse:
 
     @cached_property
     def addends(self) -> Addends:
-        """Return the values of the stored cells, prepared for being summed several times."""
         return Addends(self.values)
 
     def some(self) -> Iterator[tuple[slice, Sequence[np.ndarray]]]:
-        """Yield the cells in batches, in order. Each item contains the positions of the cells, and their bins in every column.
-        Batches save memory when a large table is summed. They do not change the sums, because the values are integers.
-        """
+        """Yield the cells in batches, in order: their positions, and their bins in every column."""
         return ((cells, rows_at(self.bins, cells)) for cells in few_rows(len(self.values), _CELLS_TOGETHER))
 
 
@@ -181,7 +169,7 @@ Table = np.ndarray | Sparse
 
 
 def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
-    """Add sparse tables, and sum the result over all columns but the given ones. `layout` is the layout of these columns."""
+    """Add sparse tables, and sum the result over all columns but the given ones, which have this layout."""
     if has_full_array(layout):
         every = (
             part.addends.sums(codes_of(layout, [bins[column] for column in columns]), layout.n_cells, cells)
@@ -195,29 +183,29 @@ def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
 
 
 def summed_to(layout: Layout, columns: Columns, parent: Columns, table: Table) -> Table:
-    """Sum a table with the columns `parent` to its marginal on `columns`. Both lists of columns are in the same order."""
+    """Sum a table with the columns `parent` to its marginal on `columns`, in the same order."""
     if not isinstance(table, Sparse):
         return np.add.reduce(table, axis=tuple(axis for axis, column in enumerate(parent) if column not in columns))
     return table_of(layout.subset(columns), [parent.index(column) for column in columns], table)
 
 
 def values_of(table: Table) -> np.ndarray:
-    """Return the values of all cells of a table. For a sparse table, return only the values of the stored cells."""
+    """Return the values of all cells of a table, or only of the stored cells of a sparse table."""
     return table.values if isinstance(table, Sparse) else table.ravel()
 
 
 class Lattice:
-    """Computes the marginals of a table of integers (its sums over some of the columns) on request.
+    """Computes the marginals of a table of integers, which may be negative, on request.
 
-    Values may be negative. The difference of two tables also contains the cells that occur in only one of them. The most
-    recently used marginals are cached: at most `KEPT_TABLES` marginals, with at most `KEPT_CELLS` numbers in total.
+    The difference of two tables also contains the cells that occur in only one of them. The most recently used marginals are
+    cached: at most `KEPT_TABLES`, with at most `KEPT_CELLS` numbers in total.
 
     Attributes
     ----------
-    whole : the table as a full array; None if that array would be too large (`has_full_array`).
-    parts : one or more sparse tables whose sum is the table; used if `whole` is None. They are not added up first. Most cells
-        of two wide tables occur in only one of them, so adding the tables would take much time and save little memory.
-    pairs : the marginals of all pairs of columns, if `with_pairs` computed them; otherwise empty.
+    whole : the table as a full array; None if it would be too large (`has_full_array`).
+    parts : sparse tables whose sum is the table, if `whole` is None. They are not added up first, which would take much time
+        and save little memory.
+    pairs : the marginals of all pairs of columns, if `with_pairs` computed them.
     """
 
     def __init__(self, layout: Layout, whole: np.ndarray | None, *parts: Sparse):
@@ -244,11 +232,8 @@ class Lattice:
         return values_of(self._table(columns))
 
     def joint(self, first: Columns, last: int) -> np.ndarray:
-        """Return the marginal on the columns `first` and one more column, `last`, as a full array with its axes in this order.
-
-        The method is fast if it is called with many values of `last` for the same `first`, because a sparse table then computes
-        the codes of `first` only once.
-        """
+        """Return the marginal on the columns `first` and then `last`, as a full array. Repeated calls with the same `first` are
+        fast."""
         if self.whole is not None:
             columns = tuple(sorted((*first, last)))
             return self.get(columns).transpose([columns.index(column) for column in (*first, last)])
@@ -284,7 +269,7 @@ class Lattice:
         return table_kept.table
 
     def _keep(self, table: _Kept) -> None:
-        """Add a marginal to the cache. If the cache exceeds its limits, remove the least recently used marginals."""
+        """Cache a marginal, and drop the least recently used ones beyond the limits."""
         self._kept[table.columns] = self._wide.setdefault(len(table.columns), {})[table.columns] = table
         self._cells += table.cells
         while len(self._kept) > KEPT_TABLES or (self._cells > KEPT_CELLS and len(self._kept) > 1):
@@ -303,7 +288,7 @@ class Lattice:
 
 
 class _Kept:
-    """A marginal that is kept in memory, because smaller marginals can be computed from it by summing.
+    """A cached marginal, from which smaller marginals can be computed.
 
     Attributes
     ----------
@@ -318,7 +303,6 @@ class _Kept:
         self.cells = len(table.values) * (1 + len(columns)) if isinstance(table, Sparse) else table.size
 
     def work(self, n_columns: int) -> int:
-        """Return how many stored numbers are read to sum this marginal to one of `n_columns` columns."""
         return len(self.table.values) * (1 + n_columns) if isinstance(self.table, Sparse) else self.cells
 
 
@@ -327,16 +311,14 @@ def _mask(columns: Columns) -> int:
 
 
 def lattice(table: Counts) -> Lattice:
-    """Return an object that computes the marginals of one table."""
     if has_full_array(table.layout):
         return Lattice(table.layout, table.dense().reshape(table.layout.sizes))
     return Lattice(table.layout, None, Sparse(table.bins, table.counts))
 
 
 def difference(left: Counts, right: Counts) -> Lattice:
-    """Return an object that computes the marginals of the difference between two tables, left - right. A marginal includes
-    every cell that occurs in either table, even if the difference is 0 there.
-    """
+    """Return the marginals of left - right. A marginal includes every cell that occurs in either table, even if the difference
+    is 0."""
     if has_full_array(left.layout):
         return Lattice(left.layout, (left.dense() - right.dense()).reshape(left.layout.sizes))
     return Lattice(left.layout, None, Sparse(left.bins, left.counts), Sparse(right.bins, negative(right.counts)))
@@ -352,14 +334,12 @@ def difference(left: Counts, right: Counts) -> Lattice:
 def differences(
     left: Counts, right: Counts, largest: int, named: Sequence[Columns] = ()
 ) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield the marginals of the difference left - right: all with 1 to `largest` columns, and those in `named`. Each item
-    contains the columns and the values of a marginal. Each marginal is yielded once.
+    """Yield the columns and values of the marginals of left - right, each once and in no particular order: all with 1 to
+    `largest` columns, and those in `named`.
 
-    The values include every cell that occurs in either table, even if the difference is 0. For marginals with at most
-    DENSE_LIMIT cells, they include every cell. The marginals are in no particular order.
-
-    If at least half of all marginals with a certain number of columns are named, all marginals with this number of columns are
-    computed together. Otherwise each named marginal is computed separately.
+    The values include every cell that occurs in either table, even if the difference is 0; for marginals with at most
+    DENSE_LIMIT cells, every cell. If at least half of all marginals of one size are named, all of this size are computed
+    together.
     """
     whole = difference(left, right)
     names_wanted, width = set(named), len(left.layout.sizes)
@@ -376,10 +356,8 @@ def differences(
 
 
 def _pairs_apart(left: Counts, right: Counts) -> Iterator[tuple[Columns, np.ndarray]] | None:
-    """Return the marginals of left - right on all single columns and pairs of columns. Return None if full arrays can be
-    used, or if the marginals need too much memory. The marginals of each table are cached, because several criteria compare
-    the same tables.
-    """
+    """Return the cached marginals of left - right on all single columns and pairs, or None if full arrays can be used or memory
+    is short."""
     sizes = left.layout.sizes
     if has_full_array(left.layout) or _cells_of_pairs(sizes) > KEPT_CELLS or math.prod(sorted(sizes)[-2:]) > DENSE_LIMIT:
         return None
@@ -396,9 +374,8 @@ def _cells_of_pairs(sizes: Sequence[int]) -> int:
 
 
 def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield every marginal of 1 to `largest` columns once. Each item contains the columns, in increasing order, and the values
-    of the marginal as a flat array (see `values_of`).
-    """
+    """Yield every marginal of 1 to `largest` columns once: its columns, in increasing order, and its values as a flat array
+    (see `values_of`)."""
     sizes = whole.layout.sizes
     largest = min(largest, len(sizes))
     if whole.whole is not None or largest == len(sizes):
@@ -426,12 +403,11 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
 
 
 def with_pairs(table: Counts) -> Lattice:
-    """Prepare a table for computing marginals: those of all pairs of columns are computed in advance. Use this function if
-    nearly all pairs will be needed.
+    """Return the marginals of a table of which nearly all pairs of columns will be needed: they are computed in advance, six
+    times as fast for 200 columns with 2 bins.
 
-    For 200 columns with 2 bins, computing the pairs one by one takes six times as long. If the table is a full array, or if the
-    pairs have more than `KEPT_CELLS` cells, they are computed on request. A table with few distinct rows is not stored as a
-    full array, because summing an array takes time in proportion to its cells.
+    If the table is a full array, or if the pairs have more than `KEPT_CELLS` cells, they are computed on request. A table with
+    few distinct rows is not stored as a full array.
     """
     sizes, is_sparse = table.layout.sizes, table.layout.n_cells > _CELLS_A_ROW * len(table)
     whole = Lattice(table.layout, None, Sparse(table.bins, table.counts)) if is_sparse else lattice(table)
@@ -443,13 +419,12 @@ def with_pairs(table: Counts) -> Lattice:
 
 
 def _pairs(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Yield the marginals of all single columns and all pairs of columns. The columns are divided into groups, and all pairs
-    with one column in each of two groups are computed together.
+    """Yield the marginals of all single columns and all pairs. All pairs between two groups of columns are computed together.
 
     The matrix S_g has a row for every bin of every column of a group g, with 1 for the cells that have this bin. Let T be the
     table of the groups g and h, as a matrix. Then S_g T S_h' contains the marginals of each column of g with each column of h.
-    Double precision is exact here: each number is a sum of integers of one part, and `Addends.exact` is true for this part. The
-    product is linear in T, so it can be computed for batches of cells and summed.
+    Double precision is exact here: each number is a sum of integers of one part, whose `Addends.exact` is true. The product is
+    linear in T, so it can be computed for batches of cells and summed.
     """
     sizes = whole.layout.sizes
     shapes = [tuple(sizes[column] for column in group) for group in groups]
@@ -479,7 +454,7 @@ def _pairs(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> I
 
 
 def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iterator[tuple[Columns, Table]]:
-    """Yield all marginals of a table with at most `largest` columns, each once. Each is computed from a larger one."""
+    """Yield all marginals of a table with at most `largest` columns, each once and computed from a larger one."""
     branch = [(columns, table)]
     for depth, left in steps_down(len(columns), largest):
         chosen = tuple(columns[number] for number in left)
@@ -492,9 +467,8 @@ def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iter
 
 
 def _words(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> list[list[np.ndarray]]:
-    """Encode the cells of each part of a table (see `Lattice.parts`) as integers, separately for their bins in each group of
-    columns. Return an empty list if the table is a full array, or if a group has more than DENSE_LIMIT cells.
-    """
+    """Encode the cells of each part of a table as integers, for each group of columns. Empty for a full array, or if a group
+    has more than DENSE_LIMIT cells."""
     if whole.whole is not None or max(cells) > DENSE_LIMIT:
         return []
     return [
@@ -511,7 +485,7 @@ def _ordered(
     words: Sequence[Sequence[np.ndarray]],
     order: Columns,
 ) -> Table:
-    """Return the marginal on all columns of the chosen groups of columns. Its axes are these columns in the order `order`."""
+    """Return the marginal on all columns of the chosen groups, with its axes in the order `order`."""
     columns = tuple(column for number in chosen for column in groups[number])
     layout = whole.layout.subset(columns)
     if whole.whole is None and (not words or not has_full_array(layout)):
@@ -524,9 +498,8 @@ def _ordered(
 
 
 def _codes(words: Sequence[Sequence[np.ndarray]], cells: Sequence[int]) -> Iterator[np.ndarray]:
-    """Yield, for every part of a table (see `Lattice.parts`), integers that encode its cells in several groups of columns
-    together. They are computed from `words`, the integers for each group, and `cells`, the number of cells of each group.
-    """
+    """Yield, for every part of a table, the codes of its cells in several groups together, from the `words` and numbers of
+    `cells` of the groups."""
     kind = np.min_scalar_type(math.prod(cells))
     for of_part in zip(*words, strict=True):
         codes = of_part[0].astype(kind)

@@ -1,6 +1,4 @@
-"""Count the rows of the table of members (such as all persons of the households), given a wide table of roots. The counts are
-on released bins or on atomic cells.
-"""
+"""Count the rows of the table of members (such as all persons of the households), given a wide table of roots."""
 
 from __future__ import annotations
 
@@ -24,8 +22,7 @@ Result = TypeVar("Result")
 
 
 class BinnedCounts(Counts):
-    """Counts of rows on the bins of a transformation (a binning of each column). The table also keeps the counts of the
-    same rows on atomic cells, the finest cells.
+    """Counts of rows on the bins of a transformation, with the counts of the same rows on atomic (the finest) cells.
 
     Attributes
     ----------
@@ -40,7 +37,7 @@ class BinnedCounts(Counts):
 
     @classmethod
     def of_atoms(cls, atoms: Counts, transformation: Transformation) -> BinnedCounts:
-        """Compute the counts on the bins of a transformation from counts on atomic cells, the finest cells."""
+        """Compute the counts on the bins of a transformation from counts on atomic cells."""
         merged = atoms.merge(transformation.layout, transformation.maps)
         table = cls.__new__(cls)
         table.layout, table.counts, table._words, table._bins = merged.layout, merged.counts, merged._words, merged._bins
@@ -48,22 +45,20 @@ class BinnedCounts(Counts):
         return table
 
     def cached(self, key: Hashable, make: Callable[[], Result]) -> Result:
-        """Return the result that was stored with this key. If there is none, compute it with `make` and store it.
-
-        The result must depend only on these rows and the key.
-        """
+        """Return the result stored with this key, or compute it with `make` and store it. It must depend only on these rows and
+        the key."""
         if key not in self._cache:
             self._cache[key] = make()
         return self._cache[key]
 
 
 def cached(table: Counts, key: Hashable, make: Callable[[], Result]) -> Result:
-    """Return the result of `make()`, which a `BinnedCounts` keeps under the key and returns again in later calls."""
+    """Return the result of `make()`, which a `BinnedCounts` stores under the key."""
     return table.cached(key, make) if isinstance(table, BinnedCounts) else make()
 
 
 def atoms_of(table: Counts, transformation: Transformation) -> Counts:
-    """Return the counts on atomic cells (the finest cells) of a table that has the bins of a transformation.
+    """Return the counts on atomic cells of a table that has the bins of a transformation.
 
     Raises
     ------
@@ -79,15 +74,15 @@ def atoms_of(table: Counts, transformation: Transformation) -> Counts:
 def stacked(
     rows: MemberRows, table: Counts, number: np.ndarray, layout: Layout, bins: Callable[[str, Seat], np.ndarray]
 ) -> Counts:
-    """Count the rows that all roots (such as households) make in a table of members, such as a row for each person.
+    """Count the rows that all roots make in a table of members.
 
     Parameters
     ----------
     rows, table : the definition of the rows, and the counts of the roots.
     number : (n_cells,) the number of members that a root in each cell has.
     layout : the layout of the members' rows.
-    bins : a function that takes a column and a position, and returns the (n_cells,) bins of the members at this position. If a
-        root has no member at the position, the bin has no effect.
+    bins : a function of a column and a position, which returns the (n_cells,) bins of the members there; any bin if a root has
+        none.
     """
     filled_by_seat = [number >= max(seat) for seat in rows.seats]
     seats = [*zip(rows.seats, filled_by_seat, strict=True)]
@@ -96,7 +91,7 @@ def stacked(
 
 
 def on_bins(rows: MemberRows, table: Counts, numbers: Mapping[str, Sequence[float | None]]) -> Counts:
-    """Count the rows that the roots of a wide table make in a table of members. All columns have their released bins.
+    """Count the rows that the roots of a wide table make in a table of members, on released bins.
 
     Parameters
     ----------
@@ -116,14 +111,13 @@ def on_bins(rows: MemberRows, table: Counts, numbers: Mapping[str, Sequence[floa
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOnBins:
-    """Counts the rows of members (such as persons) that follow from a wide table, in which each row is a root (such as a
-    household) with all its members. The wide tables have the bins of one transformation.
+    """Counts the rows of members that follow from wide tables with the bins of one transformation.
 
     Attributes
     ----------
     rows : the definition of the members' rows.
     wide : the transformation of the wide record.
-    own : the columns whose exact values are counted. All slots have the same atomic bins in these columns.
+    own : the columns whose exact values are counted, with the same atomic bins in all slots.
     """
 
     rows: MemberRows
@@ -132,7 +126,7 @@ class RowsOnBins:
 
     @cached_property
     def transformation(self) -> Transformation:
-        """Return the binning of each column in the table of members, as a transformation (see `rows_transformation`)."""
+        """Return the binning of each column in the table of members (see `rows_transformation`)."""
         return rows_transformation(self.rows, self.wide)
 
     @cached_property
@@ -140,13 +134,11 @@ class RowsOnBins:
         return {name: binning.numbers for name, binning in zip(self.wide.schema.names, self.wide.binnings, strict=True)}
 
     def on_bins(self, table: Counts) -> Counts:
-        """Return the counts of the members' rows that follow from a wide table, which has the bins of `wide`."""
+        """Count the members' rows on released bins."""
         return on_bins(self.rows, table, self._numbers)
 
     def with_own_values(self, table: Counts) -> Counts:
-        """Count the rows of members, and keep the exact values in the columns `own`: besides its counts on bins, the result
-        has counts on atomic cells, the finest cells. Without columns in `own`, only bins are counted.
-        """
+        """Count the members' rows on bins and, if there are columns `own`, also on atomic cells."""
         if not self.own:
             return self.on_bins(table)
         atoms, maps = atoms_of(table, self.wide), self.wide.maps

@@ -1,5 +1,4 @@
-"""Define tables of members that are made from wide records. Such a table has a row for each member, for each member except the
-first, or for each ordered pair of members.
+"""Define tables made from wide records: a row for each member, for each member except the first, or for each ordered pair.
 
 Each root makes at most `MemberRows.most` rows. So replacing one root removes at most `most` rows from the table of members, and
 adds at most `most` rows (theory 3.22, rows of members).
@@ -32,8 +31,7 @@ _MISSING = "missing"
 
 @dataclass(frozen=True, kw_only=True)
 class MemberRows:
-    """Defines which rows each root (such as a household) makes in a table of members (such as its persons), and the columns of
-    these rows.
+    """Which rows each root makes in a table of members, and the columns of these rows.
 
     Attributes
     ----------
@@ -52,10 +50,8 @@ class MemberRows:
 
     @cached_property
     def seats(self) -> tuple[Seat, ...]:
-        """Return, for each row that a root (such as a household) can make, the positions of the two members whom the row
-        describes. For example, (3, 1) means the third member beside the first. A row about a single member has its position
-        twice.
-        """
+        """Return, for each possible row, the positions of its two members: (3, 1) means the third beside the first. A single
+        member has its position twice."""
         slots = range(1, self.linked.most + 1)
         return {
             "members": tuple((slot, slot) for slot in slots),
@@ -70,24 +66,19 @@ class MemberRows:
 
     @property
     def known(self) -> list[str]:
-        """Return the names of all columns that these rows can have, such as "age", or "first.age" for the age of the first
-        member. Differences of columns are not listed.
-        """
+        """Return all columns that these rows can have, such as "age" or "first.age", without differences."""
         prefixes = {"members": "", "others": FIRST, "pairs": OTHER}[self.of]
         roots = self.linked.of_roots(self.wide)
         names = [name for name in self.linked.names if name not in roots]
         return [*names, *(f"{prefixes}{name}" for name in self.linked.names if prefixes), *roots]
 
     def unknown(self) -> list[str]:
-        """Return the unknown names among the requested names. In a difference, such as "first.age - age", both names are
-        checked.
-        """
+        """Return the unknown names, also inside differences such as "first.age - age"."""
         return [part for name in self.names for part in parts_of(name) if self._column(part, self.seats[0]) is None]
 
     def columns(self, name: str, seat: Seat) -> list[str]:
-        """Return the columns of the wide record, such as `age_2`, from which a column of a member's row is computed: two for a
-        difference, otherwise one.
-        """
+        """Return the columns of the wide record, such as `age_2`, from which a column is computed: two for a difference,
+        otherwise one."""
         return [column for part in parts_of(name) if (column := self._column(part, seat)) is not None]
 
     def _column(self, name: str, seat: Seat) -> str | None:
@@ -100,9 +91,8 @@ class MemberRows:
         return slot_name(plain, seat[1] if prefix else seat[0])
 
     def layout(self, sizes: Mapping[str, int], numbers: Mapping[str, Sequence[float | None]]) -> Layout:
-        """Return the layout of these rows: the names of their columns and the numbers of bins. The number of bins follows from
-        the columns of the wide record. For a difference of two columns, it depends on the representative values of their bins.
-        """
+        """Return the layout of these rows, from the numbers of bins of the wide record and, for differences, the bins'
+        representative values."""
         sizes_ = []
         for name in self.names:
             sources = self.columns(name, self.seats[0])
@@ -110,9 +100,7 @@ class MemberRows:
         return Layout(columns=self.names, sizes=tuple(sizes_))
 
     def published(self, columns: Iterable[PublishedColumn]) -> tuple[PublishedColumn, ...]:
-        """Describe the columns of these rows in their published form. They follow from the published columns of the wide
-        record.
-        """
+        """Return the columns of these rows in their published form, from the published columns of the wide record."""
         by_name = {column.name: column for column in columns}
         numbers = {name: column.numbers for name, column in by_name.items()}
         columns_ = []
@@ -134,10 +122,10 @@ def parts_of(name: str) -> tuple[str, ...]:
 
 
 def gaps(numbers: Mapping[str, Sequence[float | None]], sources: Sequence[str]) -> tuple[list[float], np.ndarray]:
-    """Return the distinct differences between the representative values of two columns, in increasing order. Also return a
-    matrix that contains, for each pair of bins, the index of their difference.
+    """Return the distinct differences between the representative values of two columns, in increasing order, and a matrix with
+    the index of the difference for each pair of bins.
 
-    If one of the two bins has no representative value, the index is the number of differences.
+    If a bin has no representative value, the index is the number of differences.
     """
     first, second = (np.array([np.nan if value is None else value for value in numbers[name]], dtype=float) for name in sources)
     every = first[:, None] - second[None, :]
@@ -152,11 +140,9 @@ def labelled_gaps(values: Sequence[float]) -> tuple[tuple[str, ...], tuple[float
 
 
 def rows_transformation(rows: MemberRows, wide: Transformation) -> Transformation:
-    """Return the bins of each column in the table of members, as a transformation, given the transformation of the wide record,
-    which has columns for every member of a root.
+    """Return the bins of each column in the table of members, given those of the wide record.
 
-    Each column has the same bins and atomic bins as the column of the wide record that is used for a root's first row. The
-    difference of two columns has a bin for each possible difference.
+    A column has the bins of its first slot, and a difference of two columns has a bin for each possible difference.
     """
     numbers = {name: binning.numbers for name, binning in zip(wide.schema.names, wide.binnings, strict=True)}
     columns, binnings = list[Column](), list[Binning]()

@@ -1,8 +1,7 @@
-"""Prepare the messages about values that belong to no bin of their column. Also determine which columns are read from the
-files.
+"""Prepare the messages about values that belong to no bin of their column, and determine which columns are read.
 
-All messages are prepared before a file is read, so no message can reveal a value, a row or a number of rows. `SOME_ROOTS`,
-`TWO_WAYS` and `SAME_NUMBER` have placeholders for two numbers of keys, which only `check` fills in.
+All messages are prepared before a file is read, so none can reveal a value, a row or a number of rows. Only `check` fills in
+the two numbers of keys in `SOME_ROOTS`, `TWO_WAYS` and `SAME_NUMBER`.
 """
 
 from __future__ import annotations
@@ -45,9 +44,9 @@ MEND = (
 
 
 def forbidden_kinds(column: Column) -> Iterator[int]:
-    """Yield the kinds of values that must be reported as errors in a column: missing values (MISSING), values outside the
-    bounds or categories (OUTSIDE), texts that are not a number or date (WRONG). If WRONG is not among them, such a text
-    counts as a missing value. Rows with any other value without a bin are excluded.
+    """Yield the kinds of values that are errors in a column: MISSING, OUTSIDE, and WRONG (texts that are not a number or date).
+
+    Without WRONG, such a text counts as a missing value. Rows with any other value without a bin are excluded.
     """
     if column.missing == "error":
         yield MISSING
@@ -57,9 +56,8 @@ def forbidden_kinds(column: Column) -> Iterator[int]:
 
 
 def sentences(columns: Sequence[Column], decimal: str) -> dict[tuple[int, int], str]:
-    """Return a message, such as "Column 'age' has missing values.", for each column (by position) and each kind of value that
-    belongs to no bin.
-    """
+    """Return a message, such as "Column 'age' has missing values.", for each column (by position) and kind of value without a
+    bin."""
     kinds = (MISSING, OUTSIDE, WRONG)
     return {(index, kind): _sentence(column, kind, decimal) for index, column in enumerate(columns) for kind in kinds}
 
@@ -87,8 +85,7 @@ def _sentence(column: Column, kind: int, decimal: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadColumns:
-    """The columns that are read from the file of roots (such as households) and from the file of members (such as persons) and
-    combined in wide records (see `data.linked`).
+    """The columns that are read from the files of roots and of members, and combined in wide records (see `data.linked`).
 
     Attributes
     ----------
@@ -117,18 +114,17 @@ class ReadColumns:
 
 
 def dates_in(schema: Schema, source: str) -> DateFormat | None:
-    """Return the format of the dates in a column of the file, or None if the specification reads no dates from this column."""
+    """Return the format of the dates in a column of the file, or None if no dates are read from it."""
     dated = [column for column in schema.columns if source in column.sources and column.dates is not None]
     return next((column.dates if column.source == source else column.minus_dates for column in dated), None)
 
 
 def _but_for_names(column: Column) -> Column:
-    """Return a column without its name, description and alternatives, so that two columns are equal if they assign every text
-    to the same bin in the same way.
-    """
+    """Return a column without its name, description and alternatives: equal for columns that assign every text to the same
+    bin."""
     return replace(column, name="", description="", alternatives={})
 
 
 def needed_columns(schema: Schema) -> list[str]:
-    """Return the columns of the file that must be read for a schema. Each name occurs once."""
+    """Return the columns of the file that a schema needs, each once."""
     return list(dict.fromkeys(name for column in schema.columns for name in column.sources))

@@ -1,14 +1,11 @@
-"""Determine which cells of a table the plausibility rules allow. Also make a public sequence of plausible rows that fill up a
-table.
+"""Determine which cells of a table the plausibility rules allow, and make a public sequence of plausible rows.
 
-Atomic bins are the finest bins of a column, and an atomic cell is a combination of them. Every limit in a rule is an edge of an
-atomic bin, so a rule has the same truth value in a whole atomic cell. A coarser cell is implausible if every atomic cell in it
-is implausible.
+Every limit in a rule is an edge of an atomic bin (the finest bins of a column), so a rule is true or false in a whole atomic
+cell. A coarser cell is implausible if every atomic cell in it is.
 
-A missing value makes a comparison unknown: neither the comparison nor its negation is true. The other parts of `and` and `or`
-may still determine whether the rule is true (Kleene's strong three-valued logic). A rule forbids a cell only if the rule is
-*true* in this cell. For example, if the age of a person is missing, a rule about children does not exclude the person.
-Otherwise the rules would exclude incomplete rows, although the bins for missing values exist to keep them.
+With a missing value, a comparison is unknown, and so is its negation; the other parts of `and` and `or` may still decide the
+rule (Kleene's strong three-valued logic). A rule forbids a cell only if it is *true* there: if the age of a person is missing,
+a rule about age does not exclude the person.
 """
 
 from __future__ import annotations
@@ -43,8 +40,8 @@ from synthrelease.errors import listing
 
 
 class AllowedCells:
-    """The combinations of bins that a mask allows, in lexicographic order. They behave like the rows of an (n, n_columns)
-    array of bins, for `len` and for indexing by an array of positions, but need less memory.
+    """The combinations of bins that a mask allows, in lexicographic order, as the rows of an (n, n_columns) array in little
+    memory.
 
     Parameters
     ----------
@@ -72,13 +69,12 @@ MAX_MASK_CELLS = 50_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Mask:
-    """The combinations of bins that plausibility rules forbid, such as "age under 15" with "married", as a boolean array
-    over the bins of some columns.
+    """The combinations of bins of some columns that plausibility rules forbid, such as "age under 15" with "married".
 
     Attributes
     ----------
     columns : the positions of the columns in the layout.
-    forbidden : a boolean array with one axis for each of these columns: True for implausible combinations.
+    forbidden : a boolean array with one axis for each column: True for implausible combinations.
     """
 
     columns: tuple[int, ...]
@@ -88,21 +84,17 @@ class Mask:
 @dataclass(frozen=True, kw_only=True)
 class Plausibility:
     """All plausibility rules for one kind of rows (private or synthetic), prepared for a table with given columns and bins.
-    Rules that share columns are combined in one mask, a boolean array that marks the forbidden combinations of bins.
 
-    Because rules that share columns are combined, the masks remain exact when bins are merged. A coarse cell is a product of
-    sets. A product of sets over disjoint columns is wholly implausible if and only if one of its factors is wholly implausible.
-    Rules for synthetic rows are combined only as far as this exactness requires (see the parameter `apart` of `from_rules`).
+    Rules that share columns are combined in one mask, so that masks remain exact when bins are merged: a product of sets over
+    disjoint columns is wholly implausible if and only if one of its factors is. Rules for synthetic rows are combined only as
+    far as this exactness requires (see `apart` of `from_rules`).
 
     Attributes
     ----------
-    linked : for private rows of linked tables, the arrangement of the members in the wide record (see `data.linked`). The code
-        that reads the file ensures that exactly the slots without a member are empty.
-    counted : for private rows, the columns that list the indicators of the same row. The code that reads the file computes
-        these columns.
-    records : the rules that have no mask and are evaluated for each row. For private rows, these are all rules that count
-        conditions or compare two columns. For synthetic rows, they are the rules that count conditions, and comparisons of
-        columns whose mask would be too large.
+    linked : for private rows of linked tables, the arrangement of the members in the wide record (see `data.linked`).
+    counted : for private rows, the columns that list the indicators of the same row.
+    records : the rules without a mask, evaluated for each row: rules that count conditions, and comparisons of two columns (for
+        synthetic rows only if their mask would be too large).
     """
 
     layout: Layout
@@ -115,20 +107,18 @@ class Plausibility:
     def from_rules(
         cls, rules: Sequence[Rule], columns: Sequence[Column], layout: Layout, *, apart: bool = False
     ) -> Plausibility:
-        """Convert rules to masks: boolean arrays that mark the implausible combinations of bins of some columns. The masks
-        are over atomic bins, the finest bins.
+        """Convert rules to masks over atomic bins.
 
         Parameters
         ----------
         apart : whether to combine rules only if masks would otherwise not remain exact when bins are merged to an alternative
-            of the columns. Masks may then share columns. For example, a survey may ask for occupation, hours and wage only if a
-            person works. These rules then have separate small masks.
+            of the columns. Masks may then share columns.
 
-            A rule is *even* in a column when it treats all atomic bins of a bin alike, in every alternative; otherwise it is
-            *uneven*. Two rules are joined if they share a column in which both are uneven. Proof that this suffices: a coarse
-            cell is plausible when some row in it satisfies all masks. Whether a row satisfies a mask depends on the row's bins,
-            and within these bins only on the columns in which the mask is uneven. No two masks have such a column in common. So
-            rows that satisfy one mask each can be combined into a row that satisfies all masks.
+            A rule is *uneven* in a column if it does not treat all atomic bins of a bin alike, in every alternative. Two rules
+            are joined if they share a column in which both are uneven. Proof that this suffices: a coarse cell is plausible
+            when some row in it satisfies all masks. Whether a row satisfies a mask depends on the row's bins, and within these
+            bins only on the columns in which the mask is uneven. No two masks have such a column in common. So rows that
+            satisfy one mask each can be combined into a row that satisfies all masks.
 
         Raises
         ------
@@ -152,9 +142,7 @@ class Plausibility:
         return cls(layout=layout, masks=tuple(of_columns.values()), records=records)
 
     def merge(self, transformation: Transformation) -> Plausibility:
-        """Convert the masks to the coarser bins of a transformation. A cell is forbidden if all atomic (finest) cells in it are
-        forbidden.
-        """
+        """Convert the masks to the coarser bins of a transformation. A cell is forbidden if all atomic cells in it are."""
         masks = []
         for mask in self.masks:
             allowed = ~mask.forbidden
@@ -173,9 +161,7 @@ class Plausibility:
         return Plausibility(layout=transformation.layout, masks=tuple(masks), records=records)
 
     def forbidden(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """Return an (n,) mask that is True for implausible cells. `digits` contains the (n,) bins of the cells for each
-        column.
-        """
+        """Return an (n,) mask that is True for implausible cells. `digits` contains the (n,) bins of each column."""
         bad = np.zeros(len(digits[0]), dtype=bool)
         for mask in self.masks:
             bad |= mask.forbidden[tuple(digits[column] for column in mask.columns)]
@@ -184,15 +170,14 @@ class Plausibility:
         return bad
 
     def filter(self, table: Counts) -> Counts:
-        """Remove the rows that break a rule from a table of counts, and return the remaining table."""
+        """Return the table without the rows that break a rule."""
         return table.keep(~self.forbidden(table.bins)) if self.masks or self.records else table
 
     def drawn_from(self) -> list[tuple[tuple[int, ...], AllowedCells | np.ndarray]]:
-        """List the combinations of bins that the rules allow, so that plausible rows can be drawn from them. Columns that
-        are connected by rules form one item, with their joint combinations. Every other column is an item of its own.
+        """List the allowed combinations of bins, as columns and an (n, n_columns) array-like: jointly for columns that rules
+        connect, alone for every other column.
 
-        Each item contains the columns and an (n, n_columns) array-like of combinations. For linked tables, the combinations
-        describe only existing members. Call `follow` to complete the rows that are made from these combinations.
+        For linked tables, the combinations describe only existing members; `follow` completes the rows.
         """
         drawn: list[tuple[tuple[int, ...], AllowedCells | np.ndarray]] = []
         for mask in self.masks:
@@ -209,18 +194,16 @@ class Plausibility:
         return drawn
 
     def follow(self, digits: list[np.ndarray]) -> None:
-        """Set, in place, all bins that follow from other bins of the same row: the bins of places without a member (such as the
-        third member of a household of two), and of columns that list the indicators of the row.
-        """
+        """Set, in place, the bins that follow from other bins of the same row: those of slots without a member, and of columns
+        that list indicators."""
         if self.linked is not None:
             self.linked.empty(self.layout.columns, self.layout.sizes, digits)
         for counted in self.counted:
             digits[counted.column] = number_of_indicators(counted, digits)
 
     def structural_zeros(self, columns: Sequence[int]) -> np.ndarray:
-        """Find the cells of a table over these columns that must be empty because of a rule on some of them. Return a
-        boolean array with one axis for each column. Rules without a mask are ignored.
-        """
+        """Return a boolean array, with one axis for each column, of the cells that a rule on some of these columns forbids.
+        Rules without a mask are ignored."""
         shape = tuple(self.layout.sizes[column] for column in columns)
         zeros = np.zeros(shape, dtype=bool)
         for mask in self.masks:
@@ -229,26 +212,21 @@ class Plausibility:
         return zeros
 
     def home_of(self, upper: int, lower: int) -> np.ndarray | None:
-        """Return, for each bin of the column `lower` (such as a municipality), the only bin of the column `upper` (such as its
-        region) that the rules allow together with it. Return None if there is not exactly one for every bin of `lower`.
-        """
+        """Return, for each bin of `lower` (such as a municipality), the only bin of `upper` (its region) that the rules allow,
+        or None if some bin has not exactly one."""
         possible = ~self.structural_zeros((upper, lower))
         return None if (possible.sum(axis=0) != 1).any() else possible.argmax(axis=0)
 
 
 def _has_mask(rule: Rule, columns: Sequence[Column]) -> bool:
-    """Return whether a rule can be stored as a mask, that is, as a list of forbidden combinations of bins. It must not
-    count conditions, and the mask must have at most MAX_MASK_CELLS cells.
-    """
+    """Return whether a rule has a mask: it counts no conditions, and the mask has at most MAX_MASK_CELLS cells."""
     names = columns_of(rule)
     cells = math.prod(len(column.atoms) for column in columns if column.name in names)
     return cells <= MAX_MASK_CELLS and not any(isinstance(part, Count) for part in of_records(rule))
 
 
 def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
-    """Mark the combinations of bins that break at least one of these rules. Return them as one mask (a boolean array) over
-    the atomic (finest) bins of all columns in the rules.
-    """
+    """Return the combinations of atomic bins that break at least one of these rules, as a mask over all their columns."""
     names = set[str]().union(*map(columns_of, rules))
     chosen = [i for i, column in enumerate(columns) if column.name in names]
     shape = tuple(len(columns[i].atoms) for i in chosen)
@@ -278,10 +256,8 @@ def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
 
 
 def _uneven(rule: Rule, columns: Sequence[Column]) -> set[str]:
-    """Return the columns in which a rule would divide a bin of some alternative binning: the rule treats two atomic
-    (finest) bins differently although this bin contains both. In these columns, the rule is called uneven (see
-    `Plausibility.from_rules`).
-    """
+    """Return the columns in which a rule is uneven (see `Plausibility.from_rules`): it treats two atomic bins of one bin
+    differently."""
     mask, uneven = _mask_of([rule], columns), set()
     for axis, column in enumerate(mask.columns):
         by_atom = np.moveaxis(mask.forbidden, axis, 0)
@@ -293,7 +269,7 @@ def _uneven(rule: Rule, columns: Sequence[Column]) -> set[str]:
 
 
 def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[str]]]]:
-    """Divide rules into groups. Two rules are in the same group if they share a column, directly or through other rules."""
+    """Divide rules into groups that share columns, directly or through other rules."""
     groups: list[tuple[set[str], list[tuple[Rule, set[str]]]]] = []
     for rule, names in rules:
         linked = [group for group in groups if group[0] & names]
@@ -304,9 +280,7 @@ def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[
 
 
 def _along(values: np.ndarray, axis: int, n_axes: int) -> np.ndarray:
-    """Reshape an array that has one value for each bin of a column, so that it can be broadcast along this column's axis in
-    an array with `n_axes` axes.
-    """
+    """Reshape the values of a column's bins, so that they broadcast along this column's axis of `n_axes`."""
     return values.reshape([-1 if other == axis else 1 for other in range(n_axes)])
 
 
@@ -317,12 +291,12 @@ _TRIED = 10_000
 
 
 class FillerRows:
-    """A fixed, public sequence of plausible rows. It fills up a table that has too few rows.
+    """A fixed, public sequence of plausible rows, which fills up a table that has too few rows.
 
-    In the first group of columns, row i takes the allowed combination of bins at position i, in the second group the
-    combination at position i + 1, and so on, cyclically. Columns that rules connect form a group, and every other column is a
-    group of its own. So all combinations occur nearly equally often. If some rules have no mask, or if columns list
-    indicators, some of these rows may be implausible. The sequence then repeats the plausible rows among the first 10,000.
+    Columns that rules connect form a group, and every other column is a group of its own. Row i takes, cyclically, the allowed
+    combination at position i in the first group, i + 1 in the second, and so on, so that all combinations occur nearly equally
+    often. If some rules have no mask, or if columns list indicators, the sequence repeats the plausible rows among the first
+    10,000.
 
     Raises
     ------

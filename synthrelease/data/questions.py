@@ -1,5 +1,4 @@
-"""Parse questions about a release, such as "mean income by sex". The commands `estimate` and `bound` and the questions in a
-configuration use the same grammar.
+"""Parse questions about a release, such as "mean income by sex", from commands and configurations.
 
     share CONDITION [by COLUMN] [where CONDITION]
     mean COLUMN [by COLUMN] [where CONDITION]
@@ -12,9 +11,8 @@ Shares, means, medians or quantiles of two groups can be compared:
 
     share CONDITION: CONDITION against CONDITION [where CONDITION]
 
-In the second group, the column may be left out if it is the same as in the first group ("mother_age >= 35 against < 35"). The
-second group may also be written as "the rest". If a question about a share, mean, median, quantile or slope ends with
-"weighted", every row counts with its design weight.
+The second group may omit a column that is the same as in the first ("mother_age >= 35 against < 35"), or be "the rest". If a
+question other than a ratio ends with "weighted", every row counts with its design weight.
 """
 
 from __future__ import annotations
@@ -43,11 +41,11 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionWords:
-    """The parts of a question: its kind, the condition or column after the kind, and the text after each further keyword. For
-    "mean income by sex where age >= 30", `kind` is "mean", `head` "income", `by` "sex" and `where` "age >= 30".
+    """The parts of a question: its kind, the text after the kind, and the text after each further keyword.
 
-    `groups` contains the conditions of two compared groups; it is empty if the question compares no groups.
-    `quantile` is the order of the quantile, strictly between 0 and 1: 0.5 for a median.
+    For "mean income by sex where age >= 30", `kind` is "mean", `head` "income", `by` "sex" and `where` "age >= 30". `groups`
+    contains the conditions of two compared groups, if any, and `quantile` the order of the quantile, strictly between 0 and 1:
+    0.5 for a median.
     """
 
     kind: Kind
@@ -67,17 +65,17 @@ class QuestionWords:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns that the question names, except those in conditions."""
+        """Return the columns that the question names outside conditions."""
         columns = ("" if self.kind == "share" else self.head, self.by, self.to, *(name.strip() for name in self.on.split(",")))
         return tuple(name for name in columns if name)
 
 
 def split_question(text: str) -> QuestionWords:
-    """Split a question, such as "mean income by sex where age >= 30", into its parts. The conditions in it are not parsed.
+    """Split a question into its parts, without parsing its conditions.
 
     Raises
     ------
-    InputError : if the grammar does not allow the question. The message states what is allowed.
+    InputError : if the grammar does not allow the question.
     """
     text = " ".join(text.split())
     word, _, rest = text.partition(" ")
@@ -103,9 +101,8 @@ def split_question(text: str) -> QuestionWords:
 
 
 def _without_weighted(rest: str) -> tuple[str, bool]:
-    """Remove the keyword "weighted" from the end of a question, and return whether it was there. A column that is named
-    "weighted" is not removed.
-    """
+    """Remove the keyword "weighted" from the end of a question, and return whether it was there. A column of this name
+    stays."""
     head, _, last = rest.rpartition(" ")
     in_condition = ("by", "on", "to", "where", "against", "and", "or", "not")
     of_column = not head or head[-1] in ",:=<>" or head.rpartition(" ")[2] in in_condition
@@ -113,17 +110,14 @@ def _without_weighted(rest: str) -> tuple[str, bool]:
 
 
 def is_question(text: str) -> bool:
-    """Return whether a text is a question. A condition is not a question, even if its column is named like a kind of question,
-    such as "share".
-    """
+    """Return whether a text is a question, and not a condition whose column is named like a kind of question, such as
+    "share"."""
     word, _, rest = text.strip().partition(" ")
     return word.lower().removesuffix("s") in get_args(Kind) and not _COMPARED.match(rest)
 
 
 def _two_groups(parts: dict[str, str], text: str) -> tuple[str, str]:
-    """Return the conditions of the two groups, which are written before and after "against". In the second group, the column
-    may be left out if it is the same as in the first group. The second group may also be "the rest".
-    """
+    """Return the conditions before and after "against", with the column that the second may omit."""
     if list(parts)[:2] != [":", "against"] or "by" in parts:
         raise InputError(
             f"{cut(text, 200)!r}: To compare two groups, write 'CONDITION against CONDITION' after a colon, as in 'share "
@@ -154,7 +148,7 @@ def _kind(word: str, text: str) -> Kind:
 
 
 def _parts(rest: str, words: tuple[str, ...], text: str) -> tuple[str, dict[str, str]]:
-    """Return the text before the first keyword, and the text after each keyword. Text in quotes is not split."""
+    """Return the text before the first keyword, and the text after each. Text in quotes is not split."""
     parts: dict[str, str] = {}
     at, word = "", ""
     for token in _TOKEN.findall(rest):

@@ -1,5 +1,5 @@
-"""Parse plausibility rules, such as "age < 15 and married == 'yes'", and evaluate them on bins and records. No text is
-executed.
+"""Parse plausibility rules, such as "age < 15 and married == 'yes'", and evaluate them on bins and records, without executing
+any text.
 
     rule       := conjunction ("or" conjunction)*
     conjunction:= negation ("and" negation)*
@@ -8,18 +8,17 @@ executed.
     operator   := "<" | "<=" | ">" | ">=" | "==" | "!="
     value      := number | 'category in quotes'
 
-Two further forms compare two columns of numbers, or count how many conditions are true, such as conditions on the members of a
-household:
+Two further forms compare two columns of numbers, or count true conditions:
 
     comparison := column operator sum | "count" "(" rule ("," rule)* ")" operator (number | sum)
     sum        := column (("+" | "-") number)?
 
-If a compared column has more than 1,000 possible numbers, its bins are compared instead. A rule is then true for a combination
-of bins if it is true for all numbers in these bins.
+If a compared column has more than 1,000 possible numbers, its bins are compared: a rule is then true if it is true for all
+numbers in these bins.
 
 A rule states what must **never** occur, so a record is excluded if the rule is true for it. If a value is missing, every
-comparison with it is unknown, which is neither true nor false; only `is missing` is true. A rule must not contain a value
-outside the public bounds or categories of its column. Such a value is refused as a mistake, because no row can have it.
+comparison with it is unknown, neither true nor false; only `is missing` is true. A value outside the public bounds or
+categories of its column is refused as a mistake.
 """
 
 from __future__ import annotations
@@ -55,21 +54,19 @@ _TOKEN = re.compile(r"\s*(?:(<=|>=|==|!=|<|>|=|\(|\)|\[|\]|,)|(-?\d+(?:\.\d+)?)|
 
 
 class RuleError(Unexpected):
-    """Raised for invalid plausibility rules. For example, a rule cannot be parsed, or it is true for no value of its
-    columns.
-    """
+    """A plausibility rule is invalid: it cannot be parsed, for example, or is true for no value of its columns."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """The values with which a rule may compare one column, such as the numbers within its bounds.
+    """The values with which a rule may compare one column.
 
     Attributes
     ----------
     kind : "integer", "real" or "category".
     bounds : the lowest and the highest value of a numeric column. If None, values in rules are not checked.
     categories : the labels of a category column. If empty, values in rules are not checked.
-    missing : whether the column has a bin for missing values. A rule may use `is missing` only if it has one.
+    missing : whether the column has a bin for missing values, as `is missing` needs.
     """
 
     kind: str
@@ -79,7 +76,6 @@ class Domain:
 
     @cached_property
     def labels(self) -> frozenset[str]:
-        """Return the categories as a set, for fast membership tests."""
         return frozenset(self.categories)
 
 
@@ -129,9 +125,8 @@ class Gap:
 
 @dataclass(frozen=True)
 class Count:
-    """A comparison that counts how many of its parts are true, such as "count(a == 1, b == 1) >= 2". The number is compared
-    with `other + more`, or with `more` if `other` is None.
-    """
+    """A comparison of the number of true parts with `other + more`, or with `more` if `other` is None: "count(a == 1, b == 1)
+    >= 2"."""
 
     parts: tuple[Rule, ...]
     operator: str
@@ -143,7 +138,7 @@ Rule = Comparison | Not | All | Any | Gap | Count
 
 
 def parse_rule(text: str, columns: Mapping[str, Domain], *, of_records: bool = False) -> Rule:
-    """Parse one plausibility rule, such as "age < 16 and children > 0".
+    """Parse one plausibility rule.
 
     Parameters
     ----------
@@ -153,15 +148,13 @@ def parse_rule(text: str, columns: Mapping[str, Domain], *, of_records: bool = F
 
     Raises
     ------
-    RuleError : if the text is not a valid rule. The message explains why.
+    RuleError : if the text is not a valid rule.
     """
     return _Parser(text, columns, of_records).parse()
 
 
 def plain_rule(text: str, columns: Mapping[str, Domain]) -> Rule | None:
-    """Parse a rule that only compares columns with values. Return None if the text is not such a rule, or if it names an
-    unknown column.
-    """
+    """Parse a rule that only compares columns with values. Return None for any other text or an unknown column."""
     try:
         return parse_rule(text, columns)
     except RuleError:
@@ -197,7 +190,7 @@ class _Parser:
         return self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
 
     def _found(self) -> str:
-        """Describe the next word or symbol of the rule for an error message, such as "the end of the condition"."""
+        """Describe the next word or symbol of the rule for an error message."""
         kind, text = self._peek()
         text = cut(text, 60)
         return "the end of the condition" if kind == "end" else f"the text {text!r}" if kind == "text" else repr(text)
@@ -304,9 +297,7 @@ class _Parser:
         return self.columns[name].bounds or (0, 0)
 
     def _decides(self, part: Gap | Count, bounds: tuple[float, float]) -> Rule:
-        """Check that a part of a rule can be both true and false, and return it unchanged. Raise RuleError if it is true for
-        all values of its columns, or false for all.
-        """
+        """Return this part of a rule. Raise RuleError if it is true for all values of its columns, or false for all."""
         lowest, highest = (0.0, 0.0) if part.other is None else self._bounds(part.other)
         low, high = bounds[0] - highest - part.more, bounds[1] - lowest - part.more
         signs = [sign for sign, occurs in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if occurs]
@@ -352,9 +343,7 @@ class _Parser:
 
 
 def walk(rule: Rule, *, into_counts: bool = True) -> Iterator[Rule]:
-    """Yield a rule and, recursively, all its parts, such as the two comparisons that "and" connects. The conditions inside
-    `count` are included only if `into_counts` is true.
-    """
+    """Yield a rule and, recursively, all its parts, including the conditions inside `count` if `into_counts` is true."""
     yield rule
     if not isinstance(rule, Comparison | Gap | Count) or (into_counts and isinstance(rule, Count)):
         for part in (rule.part,) if isinstance(rule, Not) else rule.parts:
@@ -362,7 +351,6 @@ def walk(rule: Rule, *, into_counts: bool = True) -> Iterator[Rule]:
 
 
 def comparisons(rule: Rule) -> Iterator[Comparison]:
-    """Yield every part of a rule that compares a column with a value."""
     return (part for part in walk(rule) if isinstance(part, Comparison))
 
 
@@ -372,26 +360,24 @@ def of_records(rule: Rule) -> Iterator[Gap | Count]:
 
 
 def by_number(rule: Rule) -> set[str]:
-    """Return the columns that a rule compares as numbers: with another column or with a count."""
+    """Return the columns that a rule compares with another column or with a count."""
     compared_with = {part.other for part in of_records(rule) if part.other is not None}
     return compared_with | {part.column for part in of_records(rule) if isinstance(part, Gap)}
 
 
 def columns_of(rule: Rule) -> set[str]:
-    """Return the names of all columns in a rule."""
     return {part.column for part in comparisons(rule)} | by_number(rule)
 
 
 def has_many_numbers(bounds: tuple[float, float], *, whole_numbers: bool) -> bool:
-    """Return whether a column has too many possible numbers to give each its own atomic bin, the finest bin: it is real, or has
-    more than 1,000 whole numbers. Rules then compare its bins instead of its numbers.
-    """
+    """Return whether a column is real or has more than 1,000 whole numbers, so that rules compare its bins instead of its
+    numbers."""
     return not whole_numbers or bounds[1] - bounds[0] >= MOST_NUMBERS
 
 
 def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers: bool) -> set[float]:
-    """Return the edges that the atomic (finest) bins of a numeric column need because of a rule: the rule must be true for
-    all values of a bin, or false for all of them. For example, `age < 18` needs the edge 18.
+    """Return the edges that atomic bins need so that the rule is true for all values of a bin, or false for all: 18 for `age <
+    18`.
 
     If the column has too many numbers (`has_many_numbers`), its comparisons with other columns add no edges.
     """
@@ -402,7 +388,7 @@ def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers
 
 
 def _divides(part: Comparison, bounds: tuple[float, float], *, whole_numbers: bool) -> bool:
-    """Return whether a comparison, such as "age >= 18", is true for some values within the bounds, and false for others."""
+    """Return whether a comparison is true for some values within the bounds, and false for others."""
     return any(bounds[0] < edge <= bounds[1] for edge in _edges(part, whole_numbers))
 
 
@@ -434,10 +420,8 @@ _NOTHING: Range = (np.zeros(()), np.zeros(()))
 
 
 def truth_of(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Truth]) -> Truth:
-    """Evaluate a rule for values that may be known only partly. Return two boolean arrays: where the rule is certainly
-    true, and where it is certainly false. Where both are False, its truth is unknown. The function `leaf` evaluates the
-    single comparisons and counts of the rule.
-    """
+    """Return two boolean arrays: where a rule is certainly true, and where it is certainly false. Where both are False, it is
+    unknown. `leaf` evaluates single comparisons and counts."""
     if isinstance(rule, Not):
         true, false = truth_of(rule.part, leaf)
         return false, true
@@ -452,8 +436,7 @@ def truth_of(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Truth]) -> T
 
 
 def of_atoms(part: Comparison, column: Column) -> Truth:
-    """Evaluate a comparison, such as `age >= 18`, in each atomic (finest) bin of its column. Return two boolean (n_atoms,)
-    arrays: where it is true, and where it is false.
+    """Return two boolean (n_atoms,) arrays: the atomic bins in which a comparison is true, and in which it is false.
 
     Both are False in the bin for missing values, unless the operator is `is missing`.
     """
@@ -466,9 +449,7 @@ def of_atoms(part: Comparison, column: Column) -> Truth:
 
 
 def _met(rule: Comparison, column: Column) -> np.ndarray:
-    """Return an (n_present,) mask of the atomic (finest) bins in which a comparison, such as "age >= 18", is true. The bin for
-    missing values is not included.
-    """
+    """Return an (n_present,) mask of the atomic bins in which a comparison is true, without the bin for missing values."""
     if isinstance(rule.value, str):
         same = np.zeros(column.atoms.present, dtype=bool)
         atom = column.atoms.places.get(rule.value, len(same))
@@ -480,9 +461,7 @@ def _met(rule: Comparison, column: Column) -> np.ndarray:
 
 
 def numbers_of(column: Column) -> Range:
-    """Return the lowest and the highest number in each atomic (finest) bin of a column, or NaN for the bin for missing
-    values.
-    """
+    """Return the lowest and the highest number in each atomic bin, NaN for the bin for missing values."""
     low, high = column.bounds or (-math.inf, math.inf)
     lowest, highest = np.full((2, len(column.atoms)), np.nan)
     lowest[: column.atoms.present] = [low, *column.edges]
@@ -492,8 +471,8 @@ def numbers_of(column: Column) -> Range:
 
 
 def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Truth:
-    """Evaluate a comparison with 0, such as "difference >= 0", for a difference that is only known to lie between `low` and
-    `high`. Return two results: whether the comparison is certainly true, and whether it is certainly false.
+    """Compare a difference between `low` and `high` with 0. Return where the comparison is certainly true, and where it is
+    certainly false.
 
     Both are False if the range is NaN.
     """
@@ -507,15 +486,13 @@ def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Truth:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordRule:
-    """A rule that is evaluated for each record (row), because it counts conditions or compares two columns. Other rules are
-    stored as masks of forbidden combinations of bins (see `Plausibility.records`).
+    """A rule that is evaluated for each record, because it counts conditions or compares two columns.
 
     Attributes
     ----------
     rule : the parsed rule.
     places : the position of each column of the rule in the layout.
-    of_bins : for each comparison with a value, two masks over the bins of its column: where the comparison is true, and where
-        it is false.
+    of_bins : for each comparison with a value, two masks over the bins of its column: where it is true, and where it is false.
     ranges : for each numeric column, the lowest and the highest number in each bin.
     """
 
@@ -526,7 +503,7 @@ class RecordRule:
 
     @classmethod
     def of(cls, rule: Rule, columns: Sequence[Column]) -> RecordRule:
-        """Prepare a rule for rows that are given by their atomic (finest) bins."""
+        """Prepare a rule for rows that are given by their atomic bins."""
         by_name, place_of = {column.name: column for column in columns}, {column.name: at for at, column in enumerate(columns)}
         names = columns_of(rule)
         return cls(
@@ -537,7 +514,7 @@ class RecordRule:
         )
 
     def merge(self, transformation: Transformation) -> RecordRule:
-        """Return the same rule for records that have the coarser bins of a transformation."""
+        """Return the same rule for records with the coarser bins of a transformation."""
 
         def every(met: np.ndarray, column: int) -> np.ndarray:
             met_by_all = np.ones(transformation.layout.sizes[column], dtype=bool)
@@ -564,9 +541,7 @@ class RecordRule:
         )
 
     def forbidden(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """Return an (n,) mask: True for the records that the rule excludes, because it is certainly true. `digits` contains an
-        (n,) array of bins for each column.
-        """
+        """Return an (n,) mask of the records for which the rule is certainly true, given the (n,) bins of each column."""
 
         def leaf(part: Comparison | Gap | Count) -> Truth:
             if not isinstance(part, Count):
@@ -579,8 +554,8 @@ class RecordRule:
         return truth_of(self.rule, leaf)[0]
 
     def of_part(self, part: Comparison | Gap | Count, digits: Bins, counted: Range = _NOTHING) -> Truth:
-        """Evaluate one comparison or count of the rule for each record. Return two boolean (n,) arrays: where it is
-        certainly true, and where it is certainly false.
+        """Return two boolean (n,) arrays: where one comparison or count of the rule is certainly true, and where certainly
+        false.
 
         Parameters
         ----------

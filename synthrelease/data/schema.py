@@ -1,8 +1,8 @@
-"""Define the columns of a table. Each column has atomic bins and one or more alternative binnings. A transformation selects one
-of these binnings for each column.
+"""Define the columns of a table: atomic bins, alternative binnings, and transformations, which select one binning for each
+column.
 
-Nothing in this module is learned from data. Every edge, category and label comes from the specification, so the layout of any
-table, private or synthetic, is public (theory 10, statement of the guarantee: the schema is part of the domain).
+Every edge, category and label comes from the specification, nothing from data, so the layout of any table is public (theory 10,
+statement of the guarantee: the schema is part of the domain).
 """
 
 from __future__ import annotations
@@ -42,11 +42,10 @@ _PATTERNS = {
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalBin:
-    """A bin [lower, upper) of a numeric column, with its label and its representative value. Means and regressions use this
-    value for all rows in the bin.
+    """A bin [lower, upper) of a numeric column, with its label and its representative value, which means and regressions use.
 
-    The representative value of a bin with a single value is this value. For a bounded bin it is the mean of the limits (2.5 for
-    2-3), and for an unbounded bin the edge in the label (10 for >10).
+    The representative value is the only value of the bin, the mean of its limits (2.5 for 2-3), or for an unbounded bin the
+    edge in the label (10 for >10).
     """
 
     label: str
@@ -56,7 +55,7 @@ class IntervalBin:
 
 
 def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[IntervalBin, ...]:
-    """Parse a list of bin labels. Return the bins in increasing order; they have no gaps between them.
+    """Parse a list of bin labels to bins in increasing order, without gaps.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[IntervalBi
 
     Raises
     ------
-    Unexpected : if a label cannot be parsed, or if bins are out of order, overlap or have a gap between them.
+    Unexpected : if a label cannot be parsed, or bins are out of order, overlap or leave a gap.
     """
     intervals: list[IntervalBin] = []
     for text in texts:
@@ -115,7 +114,7 @@ def _parse(text: str, whole_numbers: bool) -> list[IntervalBin]:
 
 
 def _open_ended(text: str, sign: str, value: float, whole_numbers: bool) -> IntervalBin:
-    """Return the unbounded bin of a label such as "<18" or ">44". Its representative value is the edge in the label."""
+    """Return the unbounded bin of a label such as "<18" or ">44"."""
     if not whole_numbers and sign in ("<=", ">"):
         raise Unexpected(f"In a column of real numbers, write the first or last bin as in '<500' or '>=1000', not as {text!r}")
     edge = value + 1 if sign in ("<=", ">") else value
@@ -146,18 +145,15 @@ def _increasing(first: float, last: float, text: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Binning:
-    """One way to divide a column into bins. It states the labels and representative values of the bins, and to which bin each
-    atomic bin (the finest bins) belongs.
+    """One way to divide a column into bins.
 
     Attributes
     ----------
     labels : the label of each bin.
-    numbers : the representative value of each bin, or None for a bin that has no such value (such as an unordered category).
+    numbers : the representative value of each bin, or None (such as an unordered category).
     of_atom : (n_atoms,) the index of the bin that contains each atomic bin.
-    lower, upper : the edges of each bin [lower, upper) of a numeric column, except the bin for missing values; empty for a
-        category column.
-    missing : the index of the bin for missing values, which is always the last bin; None if there is no such bin. It contains
-        only the atomic bin for missing values, and has no representative value.
+    lower, upper : the edges of each bin [lower, upper) except the bin for missing values; empty for a category column.
+    missing : the index of the bin for missing values, always the last bin and without representative value, or None.
 
     Raises
     ------
@@ -184,18 +180,16 @@ class Binning:
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """Return a mapping from the label of each bin to its index."""
+        """Return the index of each bin by its label."""
         return {label: bin_ for bin_, label in enumerate(self.labels)}
 
     @property
     def known_numbers(self) -> np.ndarray:
-        """Return the (n_bins,) representative values of the bins, with NaN for a bin that has none."""
+        """Return the (n_bins,) representative values of the bins, NaN for a bin without one."""
         return np.array([np.nan if number is None else number for number in self.numbers], dtype=float)
 
     def with_missing(self, label: str) -> Binning:
-        """Return the binning with one more bin, for missing values, after the other bins. It contains one additional atomic
-        (finest) bin.
-        """
+        """Return the binning with a further bin for missing values, which contains an additional atomic bin."""
         return replace(
             self,
             labels=(*self.labels, label),
@@ -206,20 +200,16 @@ class Binning:
 
     @property
     def present(self) -> int:
-        """Number of bins that contain values: all bins except the bin for missing values."""
+        """Number of bins other than the bin for missing values."""
         return len(self) - (self.missing is not None)
 
     def refines(self, coarser: Binning) -> bool:
-        """Return whether this binning is at least as fine as another one: each of its bins lies inside one bin of
-        `coarser`.
-        """
+        """Return whether each bin lies inside one bin of `coarser`."""
         pairs = set(zip(self.of_atom, coarser.of_atom, strict=True))
         return len(pairs) == len({own_bin for own_bin, _ in pairs})
 
     def map_to(self, coarser: Binning) -> np.ndarray:
-        """Return, for each bin (such as a year of age), the index of the coarser bin (such as an age group) that contains it,
-        as an (n_bins,) array. Raises ValueError if a bin does not lie inside a single coarser bin.
-        """
+        """Return the (n_bins,) index of the coarser bin that contains each bin. Raises ValueError if a bin lies in several."""
         if not self.refines(coarser):
             raise ValueError(f"the binning {self.name!r} does not refine {coarser.name!r}")
         into = np.zeros(len(self), dtype=np.int64)
@@ -235,31 +225,29 @@ class Column:
     ----------
     kind : "integer", "real" or "category".
     description, unit : the steward's description of the column and its unit, for the documents of the release.
-    source, part : the column of the file, and for dates the part that is used: "year" or another entry of `dates.PARTS`.
-    minus : a column of the file with another date; None for most columns. The released column then contains the number of days
-        from this date to the date in `source`, or the number of completed years if `part` is "year".
+    source, part : the column of the file, and for dates the part that is used (`dates.PARTS`).
+    minus : a column of the file with another date, or None. The released column then contains the days (or completed years, if
+        `part` is "year") from this date to the date in `source`.
     dates, minus_dates : the date formats of the columns `source` and `minus`; None if no dates are read from them.
     bounds : the public lowest and highest value of a numeric column.
     bounds_by : the person or source that stated the bounds.
     edges : the inner edges of the atomic bins of a numeric column, in increasing order. Atomic bin i is [edges[i-1], edges[i]).
-    step : the step of the grid to which the exact values of rows are rounded. Each value counts as the representative value of
-        its atomic bin, which is at most half a step away. `step` is None if no criterion computes with exact values. The atomic
-        bins are then as wide as the bins and the rules allow.
+    step : the step of the grid to which exact values are rounded: each counts as the representative value of its atomic bin, at
+        most half a step away. None if no criterion computes with exact values; atomic bins are then as wide as the bins and the
+        rules allow.
     values : for a category column, the atomic bin for each text that the specification lists.
-    missing, outside : what to do with missing values, and with values outside the bounds or categories. "drop" excludes the
-        row. "clip" (numeric columns only) replaces the value by the nearest bound. "error" stops the program. "bin" assigns
-        missing values, or texts that no category lists, to a bin of their own.
-    missing_label : the label of the bin for missing values in the release; empty if there is no such bin.
-    outside_label : the category for texts that are not listed; empty if there is no such category.
+    missing, outside : the treatment of missing values, and of values outside the bounds or categories: "drop" excludes the row,
+        "clip" (numeric columns only) uses the nearest bound, "error" stops the program, "bin" makes a bin of their own.
+    missing_label : the label of the bin for missing values, or "".
+    outside_label : the category for texts that are not listed, or "".
     characters : the number of leading characters of a text that are used; None for all characters.
-    missing_values : texts that mean a missing value in this column, in addition to the texts for the whole file.
-    ordered : whether the bins are ordered, so that neighbouring bins have distance 1. The criterion of faithfulness needs this.
+    missing_values : texts that mean a missing value, besides those of the whole file.
+    ordered : whether the bins are ordered, with distance 1 between neighbours, for the criterion of faithfulness.
     atoms : the atomic bins, in the form of a binning.
     alternatives : the binnings from which a transformation chooses, by name.
-    counts : for a column that lists the indicators of a row, the indicators' columns, each with the atomic bins in which the
-        indicator is true; None for a column that is read from the file.
-    by_digest : whether the bin of a text is computed from a digest of the text. The column then lists no texts, and its bins
-        are random groups of clusters.
+    counts : for a column that lists indicators, their columns with the atomic bins in which the indicator is true; None for a
+        column that is read from the file.
+    by_digest : whether the bin of a text is computed from its digest; bins are then random groups of clusters.
     """
 
     name: str
@@ -290,12 +278,11 @@ class Column:
 
     @property
     def unlisted(self) -> int | None:
-        """Return the atomic bin for texts in the file that belong to no listed category, or None if there is no such bin."""
+        """Return the atomic bin for texts that belong to no listed category, or None."""
         return self.atoms.labels.index(self.outside_label) if self.outside_label else None
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Return the columns of the file from which this column is read."""
         if self.counts is not None:
             return ()
         return (self.source,) if self.minus is None else (self.source, self.minus)
@@ -308,13 +295,12 @@ this name.
 
 
 def label_of_set(names: Sequence[str]) -> str:
-    """Return the label of a set of indicators, such as "smoker + diabetic" for rows in which exactly these two are true."""
+    """Return the label of a set of indicators, such as "smoker + diabetic" if exactly these two are true."""
     return " + ".join(names) or NO_MARK
 
 
 def bins_of_sets(names: Sequence[str], labels: Sequence[str]) -> np.ndarray:
-    """Return the bin of every possible set of indicators, as a (2^n_names,) array. Sets are numbered in binary: set number
-    s contains indicator i if bit i of s is 1, where bit 0 is the lowest bit.
+    """Return the (2^n_names,) bin of every set of indicators: set number s contains indicator i if bit i of s is 1.
 
     Parameters
     ----------
@@ -327,9 +313,8 @@ def bins_of_sets(names: Sequence[str], labels: Sequence[str]) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """All columns of a table, in the order of the release. For linked tables, such as households and persons, these are the
-    columns of the wide record, and `linked` describes their arrangement.
-    """
+    """All columns of a table, in the order of the release. For linked tables, these are the columns of the wide record, which
+    `linked` arranges."""
 
     columns: tuple[Column, ...]
     linked: Linked | None = None
@@ -347,14 +332,12 @@ class Schema:
 
     @cached_property
     def layout(self) -> Layout:
-        """Return the names of the columns, each with the number of its atomic (finest) bins."""
+        """Return the names of the columns and their numbers of atomic bins."""
         return Layout(columns=self.names, sizes=tuple(len(column.atoms) for column in self.columns))
 
     @cached_property
     def counted(self) -> tuple[CountedIndicators, ...]:
-        """Return, for each column that lists the indicators of a row (such as `smoker + diabetic`), how to compute its
-        atomic (finest) bins from the columns of the single indicators.
-        """
+        """Return how to compute each column that lists the indicators of a row."""
         place_of, counting = {name: index for index, name in enumerate(self.names)}, list[CountedIndicators]()
         for column in self.columns:
             if column.counts is None:
@@ -370,9 +353,7 @@ class Schema:
 
 @dataclass(frozen=True, kw_only=True)
 class Transformation:
-    """A choice of one binning (division into bins) for each column. It assigns each atomic (finest) bin of every column to
-    a bin of a table that may be released.
-    """
+    """A choice of one binning for each column, which maps atomic bins to bins that may be released."""
 
     schema: Schema
     binnings: tuple[Binning, ...]
@@ -391,22 +372,19 @@ class Transformation:
 
     @cached_property
     def maps(self) -> tuple[np.ndarray, ...]:
-        """Return, for each column, an (n_atoms,) array of the bins to which its atomic bins (the finest bins) belong."""
+        """Return, for each column, the (n_atoms,) bins to which its atomic bins belong."""
         return tuple(np.asarray(binning.of_atom, dtype=np.int64) for binning in self.binnings)
 
     @cached_property
     def ordered(self) -> tuple[int, ...]:
-        """Return, for each column, how many of its bins are ordered, or 0 for a column that has no order. The ordered bins
-        come first, before the bin for missing values.
-        """
+        """Return, for each column, how many of its bins are ordered, or 0. The ordered bins come before the bin for missing
+        values."""
         return tuple(
             binning.present if column.ordered else 0 for column, binning in zip(self.schema.columns, self.binnings, strict=True)
         )
 
     def numbers(self, column: str) -> np.ndarray:
-        """Return the (n_bins,) representative values of a column's bins, with NaN for bins that have none, such as the bin for
-        missing values.
-        """
+        """Return the (n_bins,) representative values of a column's bins, NaN for bins without one."""
         return self.binning(column).known_numbers
 
 
@@ -430,16 +408,15 @@ class ValueGrid:
 
     Attributes
     ----------
-    step : the distance between neighbouring multiples. A value is at most half a step from the multiple that represents it.
-    edges : increasing numbers inside the bounds. All values between two neighbouring edges are represented by the same
-        multiple.
+    step : the distance between neighbouring multiples.
+    edges : increasing numbers inside the bounds; values between two neighbouring edges have the same multiple.
     """
 
     step: float
     edges: tuple[float, ...]
 
     def nearest(self, value: float) -> float:
-        """Return the multiple of the step that is nearest to a value."""
+        """Return the multiple of the step nearest to a value."""
         return round(value / self.step) * self.step
 
 
@@ -449,8 +426,8 @@ def value_grid(bounds: tuple[float, float], *, whole: bool, step: float | None =
     Parameters
     ----------
     whole : whether the column has whole numbers.
-    step : the step that the specification states. If None, the step is the smallest number of the form 1, 2 or 5 times a power
-        of ten that is at least a thousandth of the range, and at least 1 for whole numbers.
+    step : the step that the specification states. By default, the smallest number 1, 2 or 5 times a power of ten that is at
+        least a thousandth of the range, and at least 1 for whole numbers.
 
     Examples
     --------
@@ -480,18 +457,17 @@ def value_limits(
     upper: Sequence[float],
     bounds: tuple[float, float] | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return two (n_bins,) arrays: the lowest and the highest value that a row in each bin can have, or NaN if the bin has no
-    number.
+    """Return the (n_bins,) lowest and highest values that a row in each bin can have, NaN if the bin has no number.
 
-    For whole numbers, the highest value of a bin is its upper edge minus 1. An unbounded bin ends at the public bound of the
-    column, because values beyond the bound are excluded or replaced by it. The value of a category is its representative value.
+    For whole numbers, the highest value is the upper edge minus 1. An unbounded bin ends at the public bound, because values
+    beyond it are excluded or clipped. The value of a category is its representative value.
 
     Parameters
     ----------
     kind : "integer", "real" or "category".
-    numbers : the representative values of the bins, which are used only for categories.
-    lower, upper : edges of the bins [lower, upper) of a numeric column; infinite where a bin is unbounded.
-    bounds : public bounds of a numeric column; None if there are none.
+    numbers : the representative values of the bins, used only for categories.
+    lower, upper : edges of the bins [lower, upper) of a numeric column, possibly infinite.
+    bounds : public bounds of a numeric column, or None.
     """
     if kind == "category":
         same = np.array([math.nan if number is None else number for number in numbers], dtype=float)
@@ -508,10 +484,8 @@ grid.
 
 
 def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, middle: float) -> tuple[np.ndarray, float]:
-    """Convert representative values of bins to whole numbers of steps, so that their sums are exact. The values are first
-    clipped to [lowest, highest] and reduced by `middle`. Return the (n_bins,) numbers of steps and a bound on the rounding
-    error of a value. A bin that has no value gets 0.
-    """
+    """Convert representative values, clipped to [lowest, highest] and reduced by `middle`, to (n_bins,) whole numbers of steps,
+    so that sums are exact. Also return a bound on the rounding error of a value. A bin without a value gets 0."""
     step = (highest - lowest) / FINEST
     exact = np.array([0.0 if number is None else min(max(number, lowest), highest) - middle for number in numbers])
     steps = np.rint(exact / step)
@@ -520,10 +494,10 @@ def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, mid
 
 @dataclass(frozen=True, kw_only=True)
 class OwnValue:
-    """Computes the exact value of a row in one column (not the value of its bin), clipped to limits, minus a centre.
+    """Computes the exact value of a row in one column (not of its bin), clipped to limits, minus a centre.
 
-    If a row has no value, the centre is used, or the limit nearest to the centre. In a released table, the representative value
-    of a row's bin replaces the exact value.
+    Without a value, the centre counts, or the limit nearest to it. In a released table, the bin's representative value replaces
+    the exact value.
     """
 
     column: str
@@ -532,9 +506,8 @@ class OwnValue:
     centre: float
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
-        """Clip (n,) exact or representative values to the limits, and subtract the centre. NaN in `numbers` means that a row
-        has no value.
-        """
+        """Clip (n,) exact or representative values to the limits, and subtract the centre. NaN means that a row has no
+        value."""
         return np.clip(np.where(np.isfinite(numbers), numbers, self.centre), self.low, self.high) - self.centre
 
     @property
@@ -553,22 +526,22 @@ class OwnValue:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedColumn:
-    """A column of a released table as everyone can see it, with its released bins. The description, the sensitivity and the
-    bounds of a criterion depend only on such public facts.
+    """A column of a released table as everyone can see it. The description, the sensitivity and the bounds of a criterion
+    depend only on such public facts.
 
     Attributes
     ----------
     kind : "integer", "real" or "category".
-    ordered : whether the bins are ordered, so that neighbouring bins have distance 1.
+    ordered : whether the bins are ordered, with distance 1 between neighbours.
     binning : the name of the alternative binning that was released.
-    labels : the values that the released table contains, one for each bin, in order.
-    numbers : the representative value of each bin in means and regressions, or None for a bin that has none.
-    lower, upper : the edges of each bin [lower, upper), except the bin for missing values. An edge is infinite if the bin is
-        unbounded. Both are empty for a category column.
-    categories : for a category column, the categories in each bin. The bin for missing values contains no category.
-    missing : the index of the bin for missing values, which is the last bin; None if there is no such bin.
+    labels : the values in the released table, one for each bin, in order.
+    numbers : the representative value of each bin, or None.
+    lower, upper : the edges, possibly infinite, of each bin [lower, upper) except the bin for missing values; empty for a
+        category column.
+    categories : for a category column, the categories in each bin; none in the bin for missing values.
+    missing : the index of the bin for missing values, the last bin, or None.
     bounds : the public bounds of the values of a numeric column.
-    step : the step of the grid to which the exact values of rows were rounded; None if no criterion used exact values.
+    step : the step of the grid to which exact values were rounded; None if no criterion used them.
     clipped : whether values beyond the bounds were replaced by the nearest bound.
     """
 
@@ -590,7 +563,6 @@ class PublishedColumn:
 
     @classmethod
     def of(cls, column: Column, binning: Binning) -> PublishedColumn:
-        """Return the published form of a column of the schema, with the bins of the given binning."""
         held: list[list[str]] = [[] for _ in binning.labels]
         for atom, into in zip(column.atoms.labels, binning.of_atom, strict=True):
             held[into] += [] if into == binning.missing else [atom]
@@ -614,12 +586,11 @@ class PublishedColumn:
 
     @property
     def present(self) -> int:
-        """Number of bins that contain values: all bins except the bin for missing values."""
+        """Number of bins other than the bin for missing values."""
         return len(self.labels) - (self.missing is not None)
 
     @property
     def value_limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two (n_present,) arrays: the lowest and the highest value that a row in each bin can have. For a category
-        column, both contain the representative values.
-        """
+        """Return the (n_present,) lowest and highest values that a row in each bin can have; for categories, the representative
+        values."""
         return value_limits(self.kind, self.numbers[: self.present], self.lower, self.upper, self.bounds)

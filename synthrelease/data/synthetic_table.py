@@ -1,4 +1,4 @@
-"""Define the interface that criteria use to read a synthetic table. Also define the order of cells in systematic sampling."""
+"""Define the interface by which criteria read a synthetic table, and the order of cells in systematic sampling."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ total is at most a twentieth.
 
 
 def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -> np.ndarray:
-    """Return an order of cells in which cells that share a rare bin are adjacent: they are sorted by their rarest bin, then
-    by all their bins.
+    """Return an order of cells, sorted by their rarest bin, then by all their bins, so that cells that share a rare bin are
+    adjacent.
 
-    Sampling at equal distances along this order (systematic sampling) preserves the totals of rare bins nearly exactly. If the
-    cells of two bins alternated, the sample could contain all cells of one bin and none of the other. Cells that have only
-    frequent bins are sorted by their bins, so sampling moves rows only between similar cells.
+    Systematic sampling along this order preserves the totals of rare bins nearly exactly, and otherwise moves rows only between
+    similar cells.
 
     Parameters
     ----------
@@ -54,13 +53,13 @@ def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -
 
 
 class SyntheticTable(Protocol):
-    """A table that is public, because it is a differentially private output or consists of public rows. It stores each
-    distinct row once, on the bins of a transformation (a binning of each column), with its count.
+    """A public table: a differentially private output, or public rows. Each distinct row is stored once, on the bins of a
+    transformation, with its count.
 
     Attributes
     ----------
     transformation : the binning of every column.
-    counts : the counts of the rows, over the layout of the transformation.
+    counts : the counts of the rows.
     n : the number of rows.
     """
 

@@ -1,9 +1,8 @@
 """Make strings safe to display: escape invisible characters, recognise spreadsheet formulas, and quote arguments for a shell.
 
-Some characters are invisible: they reverse the order of letters, have no width, or control a terminal. A name with such a
-character can look like another name. So terminals, web pages and spreadsheets show the code of the character instead. Files of
-data contain the original string. The joiners U+200C and U+200D are shown unchanged, because Persian, Hindi and other languages
-need them.
+Characters that reverse the order of letters, have no width, or control a terminal can make two names look alike. Terminals, web
+pages and spreadsheets show their codes; data files contain the original string. The joiners U+200C and U+200D stay, because
+Persian, Hindi and other languages need them.
 """
 
 from __future__ import annotations
@@ -37,8 +36,7 @@ def visible(text: str) -> str:
 
 
 def with_codes(text: str) -> str:
-    r"""Replace two kinds of characters of a string by their TOML escape codes: invisible characters, and accents that are
-    stored as separate characters.
+    r"""Replace invisible characters, and accents stored as separate characters, by their TOML escape codes.
 
     Examples
     --------
@@ -52,16 +50,13 @@ def with_codes(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Return a normal form of a string, which is equal for strings that look alike. It has no invisible characters and no
-    leading or trailing spaces, and its accents are composed with their letters.
-    """
+    """Return a normal form that is equal for strings that look alike: no invisible characters, outer spaces or separate
+    accents."""
     return unicodedata.normalize("NFC", _HIDDEN.sub("", text)).strip()
 
 
 def alike(texts: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return the groups of distinct strings that look alike. They differ only in invisible characters, in the way accents are
-    stored, or in leading or trailing spaces.
-    """
+    """Return the groups of distinct strings that look alike (`bare`)."""
     groups = defaultdict[str, list[str]](list)
     for text in texts:
         groups[bare(text)].append(text)
@@ -85,7 +80,7 @@ _NEGATIVE = re.compile(r"-[0-9]+(\.[0-9]+)?")
 
 
 def is_executable(text: str) -> bool:
-    """Return whether a spreadsheet might execute the text, or a part of it that becomes a cell, as a formula."""
+    """Return whether a spreadsheet might execute the text, or a part that becomes a cell, as a formula."""
     cells = [cell.strip(_INVISIBLE) for cell in _SEPARATORS.split(text)]
     if text[:1] in ("\t", "\r"):
         return True  # some spreadsheets start a formula after these characters
@@ -103,9 +98,7 @@ _QUOTES = re.compile("(['\u2018\u2019\u201a\u201b])")
 
 
 def quoted(word: str | Path, *, powershell: bool = os.name == "nt") -> str:
-    """Quote an argument of a command, so that the shell passes it on unchanged. The shell is PowerShell on Windows, and a POSIX
-    shell elsewhere.
-    """
+    """Quote an argument of a command for the shell: PowerShell on Windows, POSIX elsewhere."""
     text = str(word)
     if powershell:
         return text if _PLAIN.fullmatch(text) else "'" + _QUOTES.sub(r"\1\1", text) + "'"
@@ -113,7 +106,7 @@ def quoted(word: str | Path, *, powershell: bool = os.name == "nt") -> str:
 
 
 def quoted_path(path: str | Path, *, powershell: bool = os.name == "nt") -> str:
-    """Quote a path, so that the shell passes it on unchanged and no command mistakes it for an option."""
+    """Quote a path for the shell, so that no command mistakes it for an option."""
     text = str(path)
     return quoted(f".{os.sep}{text}" if text.startswith("-") else text, powershell=powershell)
 
@@ -140,8 +133,7 @@ _ENTRY = re.compile(r"(\w+(?:, \w+)*) : (.+)")
 
 
 def entries(docstring: str, section: str) -> dict[str, str]:
-    r"""Return the entries of a section of a docstring, such as "Attributes", as a mapping from names to descriptions. Each
-    description is one line.
+    r"""Return the entries of a section of a docstring, such as "Attributes": one-line descriptions by name.
 
     Examples
     --------

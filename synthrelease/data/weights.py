@@ -2,14 +2,13 @@
 
 The method is raking (Deming & Stephan 1940). The weight of a cell is its starting weight times one factor for each margin,
 truncated at the public floor and cap. The factors of a margin are multiplied by total / weighted count, margin after margin,
-until all margins are met. Without truncation, this is iterative proportional fitting. With truncation, it is the truncated
-method of Deville & Särndal (1992, case 7 of their table 1). Of all weights within the limits that meet the margins, it finds
-those that change the starting weights least, measured by relative entropy. A step never exceeds its total: if a number is
-multiplied by t > 1 and then truncated, the result is at most t times the truncated number.
+until all are met: iterative proportional fitting or, with truncation, the truncated method of Deville & Särndal (1992, case 7
+of their table 1). Of all weights within the limits that meet the margins, it finds those that change the starting weights
+least, measured by relative entropy. A step never exceeds its total: if a number is multiplied by t > 1 and then truncated, the
+result is at most t times the truncated number.
 
-The weights are computed from the released table and published totals alone, so they have no privacy cost. Rows with the same
-groups and the same starting weight have the same weight. These combinations are sorted before sums are computed, so the sums do
-not depend on the order of the rows or cells.
+The weights are computed from the released table and published totals alone, so they have no privacy cost. They do not depend on
+the order of the rows or cells.
 """
 
 from __future__ import annotations
@@ -40,10 +39,8 @@ class Margin:
     ----------
     columns : the names of the columns.
     labels : for each column, the labels of its groups, in order.
-    into : for each column, the (n_bins,) groups to which its bins belong. The bins are atomic bins in a specification, and
-        released bins for a table.
-    totals : the total for each combination of groups, at least 0. In the order of the combinations, the group of the last
-        column changes fastest.
+    into : for each column, the (n_bins,) groups of its bins: atomic bins in a specification, released bins for a table.
+    totals : the total for each combination of groups, at least 0; the group of the last column changes fastest.
     """
 
     columns: tuple[str, ...]
@@ -75,7 +72,7 @@ class Margin:
         return ", ".join(f"{column} {labels[group]}" for column, labels, group in named)
 
     def on(self, transformation: Transformation) -> Margin:
-        """Convert the margin to the bins of a transformation. Each bin of a column must lie in one group."""
+        """Convert the margin to the bins of a transformation, each of which must lie in one group."""
         into = []
         for column, groups in zip(self.columns, self.into, strict=True):
             of_bin = np.zeros(len(transformation.binning(column)), dtype=np.int64)
@@ -84,16 +81,12 @@ class Margin:
         return replace(self, into=tuple(into))
 
     def cells(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Return, for each row or cell of a table, the index of the margin's cell to which it belongs, as an (n,) array.
-        `columns` contains the (n,) bins of the margin's columns.
-        """
+        """Return the (n,) cell of the margin to which each row or cell belongs, given the (n,) bins of the margin's columns."""
         groups = [np.asarray(into)[columns[column]] for column, into in zip(self.columns, self.into, strict=True)]
         return np.ravel_multi_index(groups, self.shape)
 
     def joined(self, axis: int, first: int) -> Margin:
-        """Merge two neighbouring groups of the column `axis`, the group `first` and the next group, and return the new
-        margin.
-        """
+        """Return the margin with two neighbouring groups of the column `axis`, `first` and the next, merged."""
         labels = list(self.labels[axis])
         labels[first : first + 2] = [f"{labels[first]} or {labels[first + 1]}"]
         into = tuple(group - (group > first) for group in self.into[axis])
@@ -113,13 +106,12 @@ class Calibration:
     Attributes
     ----------
     source : the publication that states the totals.
-    margins : the margins with their totals; empty if every row keeps its starting weight.
-    start : the column whose representative values are the starting weights; None if all starting weights are equal.
+    margins : the margins; empty if every row keeps its starting weight.
+    start : the column whose representative values are the starting weights, or None for equal ones.
     floor, cap : the smallest and the largest weight, relative to the mean weight (total / number of rows).
     tolerance : the largest accepted relative difference between a weighted count and its total.
-    collapse : the columns whose neighbouring groups may be merged. They are tried in this order.
-    fewest_rows : the smallest number of rows of a cell. A cell with fewer rows is merged with a neighbouring cell if `collapse`
-        allows this.
+    collapse : the columns whose neighbouring groups may be merged, in this order.
+    fewest_rows : the smallest number of rows of a cell. Cells with fewer are merged with a neighbour if `collapse` allows this.
     """
 
     source: str
@@ -132,7 +124,7 @@ class Calibration:
     fewest_rows: int = 10
 
     def on(self, transformation: Transformation) -> Calibration:
-        """Express the calibration in the bins of a transformation: each bin of a column must lie in one group of a margin."""
+        """Convert the calibration to the bins of a transformation, each of which must lie in one group of a margin."""
         return replace(self, margins=tuple(margin.on(transformation) for margin in self.margins))
 
 
@@ -150,9 +142,8 @@ class Disagreement:
 def disagreements(margins: Sequence[Margin], tolerance: float) -> list[Disagreement]:
     """Return, for each pair of margins, the largest relative difference between their totals, if it exceeds the tolerance.
 
-    Two margins are compared for all combinations of their shared columns. If the margins divide a column differently, the
-    compared groups are the finest groups that are unions of whole groups of both margins. If the margins share no column, their
-    overall totals are compared.
+    Margins are compared on their shared columns, in the finest groups that are unions of groups of both. Without a shared
+    column, their overall totals are compared.
     """
     disagreeing = []
     for left, right in combinations(margins, 2):
@@ -170,10 +161,8 @@ def disagreements(margins: Sequence[Margin], tolerance: float) -> list[Disagreem
 
 
 def _common(left: Margin, right: Margin, shared: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[list[str]]]:
-    """Bring the totals of two margins (published tables of totals) into the same form, so that they can be compared. Both
-    are summed over all columns that they do not share and, in each shared column, to common groups (see `_finest_common`).
-    Return both arrays of totals, and for each shared column the labels of the groups.
-    """
+    """Sum the totals of two margins to their shared columns and common groups (see `_finest_common`). Return both arrays, and
+    the labels of the groups for each column."""
     tables = [added_up(margin.table, margin.columns, shared) for margin in (left, right)]
     labels = []
     for axis, column in enumerate(shared):
@@ -192,14 +181,13 @@ def _common(left: Margin, right: Margin, shared: Sequence[str]) -> tuple[np.ndar
 
 
 def _first_bins(into: Sequence[int]) -> list[int]:
-    """Return the first bin of each group of bins, where `into` contains the group of each bin."""
+    """Return the first bin of each group, where `into` contains the group of each bin."""
     return [into.index(group) for group in range(max(into) + 1)]
 
 
 def _finest_common(left: Sequence[int], right: Sequence[int]) -> list[int]:
-    """Find the finest grouping of bins in which each group is a union of whole groups of both given groupings. Return the group
-    of each bin. Example: the groupings 0-9, 10-19, 20+ and 0-14, 15-19, 20+ have the common groups 0-19 and 20+.
-    """
+    """Return the group of each bin in the finest common coarsening of two groupings: 0-9, 10-19, 20+ and 0-14, 15-19, 20+ have
+    0-19 and 20+."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -225,11 +213,8 @@ this.
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """Neighbouring groups of a column (such as two age groups) that were merged in a margin, because a cell had too few rows or
-    could not reach its total.
-
-    `margin` is the position of the margin in the calibration, and `labels` are the labels of the groups.
-    """
+    """Neighbouring groups of a column, with these labels, that were merged because a cell had too few rows or could not reach
+    its total. `margin` is the position of the margin."""
 
     margin: int
     column: str
@@ -238,11 +223,11 @@ class Joined:
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """The weights of the cells of a released table, and the results of raking (the adjustment to published totals).
+    """The weights of the cells of a released table, and the results of raking.
 
     Attributes
     ----------
-    of_cells : (n_cells,) the weight of each row of a cell, in the order of the table's cells.
+    of_cells : (n_cells,) the weight of each row of a cell.
     smallest, largest : the smallest and the largest weight of a row.
     design_effect : 1 + cv^2 of the weights over the rows (Kish 1965): the factor by which unequal weights increase the variance
         of a mean of independent rows.
@@ -261,19 +246,16 @@ class Weights:
 
 
 class NotCalibrated(Exception):
-    """Raised if no weights within the limits meet the totals. The message states the reason. It contains only public
-    numbers.
-    """
+    """No weights within the limits meet the totals. The message contains only public numbers."""
 
 
 def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> Weights:
-    """Compute the weights of a released table by raking. If the calibration has no margins, return the starting weights.
+    """Compute the weights of a released table by raking; without margins, the starting weights.
 
     Parameters
     ----------
     calibration : the totals and limits, on the bins of the table.
-    start : (n_bins,) positive representative values of the bins of `calibration.start`; None if all starting weights are
-        equal.
+    start : (n_bins,) positive representative values of the bins of `calibration.start`, or None for equal starting weights.
 
     Raises
     ------
@@ -311,9 +293,7 @@ def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> 
 
 
 def _weights(weights: np.ndarray, rows: np.ndarray) -> Weights:
-    """Collect the weights of a table with their summary statistics, such as the design effect. `weights` contains the
-    (n_cells,) weights, and `rows` the numbers of rows of the cells.
-    """
+    """Collect the (n_cells,) weights of a table with their summary statistics. `rows` are the numbers of rows of the cells."""
     total = math.fsum(rows)
     mean = math.fsum(rows * weights) / total
     return Weights(
@@ -335,9 +315,10 @@ def _rake(
     tolerance: float,
     limits: tuple[float, float],
 ) -> tuple[np.ndarray, int]:
-    """Adjust weights in cycles until the weighted counts meet the totals of all margins (raking). Rows that are in the same
-    cell of every margin and have the same starting weight form a kind, and keep one common weight. Return the (n_kinds,)
-    weights, 0 in cells whose total is 0, and the number of cycles.
+    """Adjust weights in cycles until the weighted counts meet all totals. Return the weights, 0 in cells whose total is 0, and
+    the number of cycles.
+
+    Rows in the same cell of every margin with the same starting weight form a kind, with one weight.
 
     Parameters
     ----------
@@ -390,16 +371,15 @@ def _deviations(rows: np.ndarray, weights: np.ndarray, cells: Sequence[np.ndarra
 def _with_enough_rows(
     margin: Margin, bins: dict[str, np.ndarray], counts: np.ndarray, calibration: Calibration, limits: tuple[float, float]
 ) -> Margin:
-    """Merge neighbouring groups of a margin, such as two age groups, until every cell has enough rows and can reach its total
-    with weights within the limits. Return the new margin.
+    """Merge neighbouring groups of a margin until every cell has enough rows and can reach its total with weights within the
+    limits.
 
-    Each step takes the first cell that fails, and the first column of `collapse` that has more than one group left. It merges
-    the cell's group of this column with the neighbouring group that has fewer rows. Whole groups are merged, so the cells
-    remain the combinations of all groups.
+    Each step takes the first cell that fails, and merges its group of the first column of `collapse` that has groups left with
+    the neighbouring group that has fewer rows.
 
     Raises
     ------
-    NotCalibrated : if a cell cannot reach its total, and no groups are left that can be merged.
+    NotCalibrated : if a cell cannot reach its total, and no groups are left to merge.
     """
     while True:
         totals = margin.table.ravel()
@@ -421,9 +401,7 @@ def _with_enough_rows(
 
 
 def _neighbour(rows: np.ndarray, axis: int, group: int) -> int:
-    """Choose which neighbour to merge with a group: the neighbouring group with fewer rows. Return the smaller index of the two
-    groups.
-    """
+    """Choose the neighbouring group with fewer rows for merging. Return the smaller index of the two groups."""
     sizes = rows.sum(axis=tuple(other for other in range(rows.ndim) if other != axis))
     if group == 0:
         return 0
@@ -433,7 +411,7 @@ def _neighbour(rows: np.ndarray, axis: int, group: int) -> int:
 
 
 def _why(margin: Margin, cell: int, rows: np.ndarray, totals: np.ndarray, limits: tuple[float, float]) -> str:
-    """Explain in a sentence why no weights within the limits can give a cell its published total."""
+    """Explain why no weights within the limits can give a cell its total."""
     name, number = margin.cell_name(cell), int(rows[cell])
     if not number:
         return f"no released row is in {name}, but the margin {margin.name} has a total of {totals[cell]:.9g} for it"
@@ -445,9 +423,7 @@ def _why(margin: Margin, cell: int, rows: np.ndarray, totals: np.ndarray, limits
 
 
 def _joined_labels(stated: Margin, fitted: Margin, axis: int) -> list[tuple[str, ...]]:
-    """Return, in order, the labels of the groups of a column that were merged: a tuple such as ("65-74", "75+") for each merged
-    group.
-    """
+    """Return, in order, the labels of each merged group of a column, such as ("65-74", "75+")."""
     members: dict[int, list[str]] = {}
     for group, label in enumerate(stated.labels[axis]):
         members.setdefault(fitted.into[axis][stated.into[axis].index(group)], []).append(label)
@@ -455,7 +431,5 @@ def _joined_labels(stated: Margin, fitted: Margin, axis: int) -> list[tuple[str,
 
 
 def _scaled(margin: Margin, total: float) -> Margin:
-    """Scale the published totals of a margin so that their sum is `total`. The sums of different margins may differ
-    slightly, within the tolerance.
-    """
+    """Scale the totals of a margin so that their sum is `total`."""
     return replace(margin, totals=tuple((margin.table.ravel() * (total / margin.total)).tolist()))
