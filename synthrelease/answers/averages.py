@@ -1,9 +1,9 @@
 """Estimate shares, counts, means, medians and ratios from noisy sums, with errors for the file and for a population.
 
-The noisy sums describe a random sample of those rows of the file that the rules keep. Drawing the sample causes an error in
-addition to the noise. This error is treated as normally distributed. Its variance is the variance of a sample from a
-population, times the share of the rows kept by the rules that were not drawn (theory 13.10, numbers of the file). Intervals for
-the exact values in the file also allow for the unknown position of each value in its bin (theory 13.11, values in bins).
+The noisy sums describe a random sample of the rows of the file that the rules keep. Drawing this sample causes a normally
+distributed error. Its variance is the variance of a sample from a population, times the share of the kept rows that were
+not drawn (theory 13.10, numbers of the file). Intervals for exact values also allow for the unknown position of each value
+in its bin (theory 13.11, values in bins).
 """
 
 from __future__ import annotations
@@ -39,21 +39,20 @@ _CANCELLED = 1e-11  # Relative size below which a variance is treated as roundin
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ratio:
-    """The ratio of two noisy sums over rows, such as a share (rows that meet a condition, divided by all rows), with its
-    error.
+    """The ratio of two noisy sums over rows, such as a share, with its error.
 
     Attributes
     ----------
     numerator, denominator : the two noisy sums.
     weights : (2, n_noises) coefficients of each noise term in the numerator and in the denominator.
-    sampling : (2, 2) covariance matrix of the two sums under the random drawing of rows. It is 0 if the ratio describes only
+    sampling : (2, 2) covariance matrix of the two sums under the random drawing of rows, or 0 if the ratio describes only
         the drawn rows.
     lowest, highest : the smallest and the largest possible ratio.
-    step : smallest difference between two possible values of the numerator. It is 1 for counts of rows.
-    clustered : whether a comparison of two such ratios may count two members of the same root, one in each ratio. The members
-        of a root, such as the persons of a household, are drawn together.
-    between : if `sampling` is estimated from differences between random groups of clusters, the (n_groups,) values numerator -
-        ratio * denominator of these groups; otherwise empty.
+    step : smallest difference between two possible values of the numerator: 1 for counts of rows.
+    clustered : whether a comparison of two such ratios may count two members of the same root, one in each ratio. The
+        members of a root, such as the persons of a household, are drawn together.
+    between : if `sampling` is estimated from differences between random groups of clusters, the (n_groups,) values
+        numerator - ratio * denominator of these groups; otherwise empty.
     """
 
     numerator: float
@@ -69,7 +68,6 @@ class Ratio:
 
     @property
     def estimate(self) -> float:
-        """The ratio, limited to its possible range, or NaN if the denominator is not positive."""
         return float(np.clip(self.quotient, self.lowest, self.highest))
 
     @property
@@ -78,11 +76,11 @@ class Ratio:
         return math.sqrt(self._variance(self.quotient)) / self.denominator if self.denominator > 0 else math.nan
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Return the lower and upper end of the confidence interval. The interval is the whole possible range if the noise
-        could explain a denominator of 0.
+        """Return the ends of the confidence interval, which is the whole possible range if noise could explain a
+        denominator of 0.
 
-        If the computed interval lies outside the possible range, the end that is closer to the range is moved to the closest
-        possible ratio. So the interval is never empty.
+        If the computed interval lies outside the possible range, its closer end is moved to the closest possible ratio, so
+        that the interval is never empty.
         """
         if not self.denominator > 0:
             return self.lowest, self.highest
@@ -104,8 +102,8 @@ class Ratio:
         return self.numerator / self.denominator if self.denominator > 0 else math.nan
 
     def by_groups(self, cells: np.ndarray, numerator: np.ndarray, denominator: np.ndarray) -> Ratio:
-        """Return a copy whose sampling variance is estimated from the differences between random groups of clusters (such as
-        groups of schools), unless the present variance is larger.
+        """Return a copy whose sampling variance is estimated between random groups of clusters, unless the present variance
+        is larger.
 
         See theory 13.20, random groups of clusters.
 
@@ -120,12 +118,10 @@ class Ratio:
         return replace(self, sampling=factor * self.sampling, between=between)
 
     def _end(self, confidence: float, which: int, width: float) -> float:
-        """Find one end of the confidence interval of the ratio: the lower end if `which` is 0, or the upper end if it is 1.
-        At this end, numerator - ratio * denominator is as far from 0 as half the width of its own confidence interval.
+        """Find the lower (`which` 0) or upper (`which` 1) end of the confidence interval of the ratio.
 
-        Parameters
-        ----------
-        width : the starting value of the search: half the width of the noise interval at the estimate.
+        At this end, numerator - ratio * denominator is as far from 0 as half the width of its own confidence interval.
+        `width` starts the search.
         """
         ratio = self.quotient
         covariance = self._covariance
@@ -147,8 +143,8 @@ class Ratio:
         return ratio
 
     def _half_width(self, confidence: float, ratio: float) -> float:
-        """Return half the width of the confidence interval of numerator - ratio * denominator. A ratio belongs to the
-        confidence interval of the ratio if the absolute value of this difference is at most this half width.
+        """Return half the width of the confidence interval of numerator - ratio * denominator, which contains 0 for every
+        ratio in the confidence interval of the ratio.
         """
         weights = np.array([1.0, -ratio]) @ self.weights
         return half_width(self.noises, weights, _along(self.sampling, ratio), confidence, self.step)
@@ -158,13 +154,12 @@ class Ratio:
         return np.asarray(self.noises.covariance(self.weights, self.weights) + self.sampling)
 
     def _variance(self, ratio: float) -> float:
-        """Return the variance, over noise and samples, of numerator - ratio * denominator."""
         return _along(self._covariance, ratio)
 
 
 def _wider(degrees: int, confidence: float) -> float:
-    """Return the factor by which a variance is multiplied if it is estimated from few groups, so that a normal interval becomes
-    as wide as a t interval: (t quantile / normal quantile) squared.
+    """Return (t quantile / normal quantile) squared, which turns a variance estimated from few groups into the one of a t
+    interval.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -172,9 +167,7 @@ def _wider(degrees: int, confidence: float) -> float:
 
 
 def _along(covariance: np.ndarray, ratio: float) -> float:
-    """Return the variance of numerator - ratio * denominator, given the covariance matrix of numerator and denominator. A
-    result that is only a rounding error is replaced by 0.
-    """
+    """Return the variance of numerator - ratio * denominator, or 0 for a rounding error."""
     terms = covariance[0, 0], -2 * ratio * covariance[0, 1], ratio**2 * covariance[1, 1]
     variance = float(sum(terms))
     return variance if variance > _CANCELLED * sum(map(abs, terms)) else 0.0
@@ -182,16 +175,15 @@ def _along(covariance: np.ndarray, ratio: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """The properties of the survey design that determine the interval of an answer for a population, such as the design
-    effect.
+    """The properties of the survey design that determine the interval of an answer for a population.
 
     Attributes
     ----------
-    reasons : the reasons why the answer has no interval for a population. The list is empty if the answer has such an interval.
-    effect : the design effect, which is the variance divided by the variance of a simple random sample of the same size.
-    not_drawn : the share of the population whose rows are not in the noisy tables, or 1 if the size of the population is not
-        stated.
-    groups : the column with the random groups of clusters, if the variance between these groups is used; otherwise empty.
+    reasons : the reasons why the answer has no interval for a population, or empty.
+    effect : the design effect: the variance divided by the variance of a simple random sample of the same size.
+    not_drawn : the share of the population whose rows are not in the noisy tables, or 1 if the size of the population is
+        not stated.
+    groups : the column with random groups of clusters, if the variance between them is used; otherwise empty.
     """
 
     reasons: tuple[NotSample, ...]
@@ -201,8 +193,7 @@ class Sampling:
 
     @classmethod
     def of(cls, question: Question, release: PublishedRelease) -> Sampling:
-        """Return those properties of the stated sample design that matter for a question, such as the design effect for its
-        columns.
+        """Return the properties of the stated sample design that matter for a question.
 
         Design weights correct for unequal sampling probabilities, so a weighted answer has an interval for the population.
         """
@@ -217,7 +208,7 @@ class Sampling:
 
     @classmethod
     def of_columns(cls, names: set[str], release: PublishedRelease, *, weighted: bool = False) -> Sampling:
-        """Collect what the release states about its survey design, as far as it concerns a question about these columns."""
+        """Return the properties of the stated sample design that matter for a question about these columns."""
         made_up_for = ("design weights", "calibration to totals") if weighted else ()
         reasons, effect = [reason for reason in release.not_a_sample if reason not in made_up_for], 1.0
         design = release.design
@@ -231,14 +222,14 @@ class Sampling:
 
     @property
     def factor(self) -> float:
-        """Return how much larger the sampling variance is than that of a simple random sample from an infinite population:
-        the design effect, times the share of the population that was not drawn.
+        """The sampling variance relative to a simple random sample from an infinite population: the design effect, times
+        the share of the population that was not drawn.
         """
         return self.effect * self.not_drawn
 
 
 def possible(covariance: np.ndarray) -> np.ndarray:
-    """Return the nearest valid covariance matrix: negative eigenvalues, which noise can cause, are set to 0."""
+    """Return the nearest valid covariance matrix: negative eigenvalues, which noise can cause, become 0."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 
@@ -255,12 +246,12 @@ def possible(covariance: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Counted:
-    """The cells of a table (combinations of bins), with a mask of the cells that a question counts. A question counts rows or,
-    for persons of households, the members at one position, such as all first members.
+    """The cells (combinations of bins) of a table, with a mask of those whose rows, or members at one position, a question
+    counts.
 
     Attributes
     ----------
-    asked : the question. For members, it is the question about the members at one position, and it names columns such as age_1.
+    asked : the question. For members, it is about the members at one position, and names columns such as age_1.
     columns : the columns that define the cells, in the order of the release.
     counts : (n_cells,) True for a cell whose rows are counted.
     """
@@ -271,18 +262,17 @@ class Counted:
 
     @property
     def names(self) -> list[str]:
-        """The names of the columns whose bins define the cells."""
         return [column.name for column in self.columns]
 
     @property
     def shape(self) -> list[int]:
-        """The number of bins of each column in `names`. These numbers are the shape of the table of cells."""
+        """The number of bins of each column in `names`."""
         return [len(column.labels) for column in self.columns]
 
 
 def parts_of(tables: PublishedTables, question: Question) -> list[Counted]:
-    """Return the cells that a question counts. A question about members, such as the persons of households, has an entry for
-    the first members, an entry for the second members, and so on. The sums over all entries must be added up.
+    """Return the cells that a question counts: one entry for rows, or one for each position of a member, whose sums must be
+    added up.
 
     Raises
     ------
@@ -298,13 +288,11 @@ def parts_of(tables: PublishedTables, question: Question) -> list[Counted]:
 def counted(
     tables: PublishedTables, question: Question, names: Iterable[str], valued: Iterable[str], slot: int | None
 ) -> Counted:
-    """List the cells (combinations of bins) of the given columns, and mark those whose rows a question counts. For a question
-    about members, such as the persons of households, mark those whose members at one position are counted.
+    """Mark the cells (combinations of bins) of some columns whose rows, or members at one position, a question counts.
 
     Parameters
     ----------
-    names : the columns that define the cells. For members, one more column is added if it is needed to show whether the member
-        exists.
+    names : the columns that define the cells. A column is added if it is needed to show whether a member exists.
     valued : columns in which a row or member must have a value in order to be counted.
     slot : the position of the member in its root (0 for the first member), or None for a question about rows.
 
@@ -343,12 +331,10 @@ def _cells(tables: PublishedTables, question: Question, names: Iterable[str], va
 def of_roots(
     tables: PublishedTables, parts: Sequence[Counted], figures: Sequence[np.ndarray], own_sums: np.ndarray
 ) -> np.ndarray:
-    """Return an upper estimate of the (m, m) matrix of the products of m statistics, summed over all roots (such as
-    households). The value of a statistic for a root is the sum of the values of its members.
+    """Return an upper estimate of the (m, m) products of m statistics, summed over all rows or roots (such as households).
 
-    For a question about rows, the result is the sum over rows. Products of the statistics v and w of two members come from a
-    table with the columns of both members. If there is no such table, the function bounds v w' + w v' by c v v' + w w' / c for
-    some c > 0.
+    The value of a statistic for a root is the sum over its members. Products of the statistics v and w of two members come
+    from a table with the columns of both. Without such a table, v w' + w v' is bounded by c v v' + w w' / c for some c > 0.
 
     Parameters
     ----------
@@ -369,8 +355,9 @@ def of_roots(
 
 
 def _of_both(tables: PublishedTables, parts: Sequence[Counted], figures: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Sum the products of the statistics of two members over all roots (such as households). Return the (m, m) matrix of v w' +
-    w v', where v and w are the m statistics of the two members, or None if no table contains the columns of both members.
+    """Return the (m, m) matrix of v w' + w v', summed over all roots, where v and w are the m statistics of two members.
+
+    The result is None if no table contains the columns of both members.
     """
     names = {name for part in parts for name in part.names}
     if not tables.number(names):
@@ -401,21 +388,19 @@ _TIE = 1e-12  # Tolerance for rounding when a share is compared with the probabi
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Average:
     """A share or mean over some rows, computed from noisy counts. In a mean, each row counts with a number that depends on
-    its cell (its combination of bins).
+    its cell (combination of bins).
 
     Attributes
     ----------
     file, population : the share or mean, minus `middle`, as a ratio of two noisy sums. The error of `file` includes drawing
         rows from the file, and the error of `population` includes drawing them from a population.
-    middle : the middle of the possible range of a mean, or 0 for a share. It was subtracted from the number of each row, so
-        that the noisy sums have smaller errors, and must be added to the ratios.
-    squares : the approximate sum of the squared contributions to the numerator. The sum is taken over the drawn rows or, for
-        members, over the roots.
-    of_root : largest contribution of a record to the denominator: 1 if rows are counted, or the largest number of members of a
-        root if members are counted.
-    own : for weighted answers, the same average with other possible weights: each weight lies within the limits of its weight
-        class. Empty without weights, if every row has exactly the representative weight of its class, or if a class has no
-        known limits.
+    middle : the middle of the possible range of a mean, which was subtracted so that the noisy sums have smaller errors; 0
+        for a share.
+    squares : the approximate sum, over the drawn rows or roots, of the squared contributions to the numerator.
+    of_root : largest contribution of a record to the denominator: 1 if rows are counted, or the largest number of members
+        of a root.
+    own : for weighted answers, the same average with other weights within the limits of their classes. Empty without
+        weights, if weights are exact, or if a class has no known limits.
     """
 
     file: Ratio
@@ -426,24 +411,22 @@ class Average:
     own: tuple[Average, ...] = ()
 
     def own_ends(self, level: float) -> Ends:
-        """Return two confidence intervals, for the file and for a population, that hold whatever the exact weights of the
-        rows are (theory 13.18, weighted answers). A release may publish only the class of each weight, such as 2 to 3.
+        """Return the intervals for the file and for a population that hold for all exact weights within the published
+        classes of weights (theory 13.18, weighted answers).
         """
         ends = [average.ends(level) for average in self.own or (self,)]
         lows, highs, population_lows, population_highs = zip(*ends, strict=True)
         return min(lows), max(highs), min(population_lows), max(population_highs)
 
     def ends(self, level: float) -> Ends:
-        """Return two confidence intervals: one for the rows of the file, and one for the population. The interval for the
-        population always contains the interval for the file.
-        """
+        """Return the intervals for the file and for the population, which contains the first."""
         low, high = (end + self.middle for end in self.file.interval(level))
         population_low, population_high = (end + self.middle for end in self.population.interval(level))
         return low, high, min(low, population_low), max(high, population_high)
 
 
 def term_in(tables: PublishedTables, question: Question, label: str, averages: list[Average], level: float) -> Term:
-    """Return the answer to a question for one group: its share, mean or quantile, with confidence intervals."""
+    """Return the share, mean or quantile of one group, with confidence intervals."""
     if not question.column:
         return _share(tables, question, averages, label, level)
     column = replace(tables.release.by_name[question.parts[0].column], name=question.column)
@@ -453,8 +436,7 @@ def term_in(tables: PublishedTables, question: Question, label: str, averages: l
 
 
 def groups(tables: PublishedTables, question: Question) -> Iterator[tuple[str, list[Average]]]:
-    """Yield each group of rows that a question compares, with its share or mean. The groups are the bins of the column
-    `by`, the two groups of a comparison, or all rows together.
+    """Yield each group that a question compares, with its averages: the bins of `by`, two groups, or all rows together.
 
     For members, each average covers all members.
     """
@@ -481,16 +463,15 @@ def groups(tables: PublishedTables, question: Question) -> Iterator[tuple[str, l
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Figure:
-    """The numbers that are averaged: for each cell (combination of bins), the number with which its rows count in a share
-    or mean.
+    """The number with which the rows of each cell (combination of bins) count in a share or mean.
 
     Attributes
     ----------
     values : for each entry of `parts_of`, the (n_cells,) number of a row in each cell, minus `middle`.
     middle : the middle of the possible range of a mean, or 0 for a share.
     low, high : the smallest and largest possible number, minus `middle`.
-    weightings : sets of weights. Each set has, for each entry of `parts_of`, the (n_cells,) weights of the rows. The set with
-        the representative weights of the classes comes first, then other possible weights follow (`_weightings`).
+    weightings : sets of weights, each with the (n_cells,) weights of rows for each entry of `parts_of`: first the
+        representative weights of the classes, then other possible weights (`_weightings`).
     """
 
     values: list[np.ndarray]
@@ -503,15 +484,13 @@ class _Figure:
 def _weightings(
     tables: PublishedTables, question: Question, parts: Sequence[Counted], values: Sequence[np.ndarray], index: int
 ) -> list[list[np.ndarray]]:
-    """Return one or more sets of weights for the rows in each cell. An unweighted answer has one set, in which all weights
-    are 1. A weighted answer has several sets if only a class, such as 2 to 3, is published for each weight: the averages
-    with these sets enclose the average with the exact weights.
+    """Return sets of weights for the rows in each cell: all weights 1, or, for weighted answers, sets whose averages
+    enclose the average with the exact weights.
 
-    Weights lie between the limits of their classes. For some number t, the average of a value v is smallest if every row with v
-    > t has the smallest weight of its class, and every other row has the largest weight. The average is largest in the opposite
-    case. So the averages over all such t enclose the average with the exact weights of the file (theory 13.18, weighted
-    answers). For a mean of values in bins, only two extremes are needed: the smallest average of the lowest values, and the
-    largest average of the highest values.
+    Weights lie between the limits of their classes. For some t, the average of a value v is smallest if every row with v >
+    t has the smallest weight of its class, and every other row the largest; it is largest in the opposite case. So the
+    averages over all t enclose the exact one (theory 13.18, weighted answers). For a mean of values in bins, two extremes
+    suffice: the smallest average of the lowest values, and the largest average of the highest values.
     """
     if not question.weight:
         return [[np.ones(len(part.counts)) for part in parts]]
@@ -536,8 +515,8 @@ def _averages(
     figures: Sequence[_Figure],
     survey: Sampling,
 ) -> list[Average]:
-    """Return the averages (shares or means) over some rows, with their errors. The list is empty if the plausibility rules
-    exclude all of these rows.
+    """Return the averages over some rows, with their errors, or an empty list if the plausibility rules exclude all these
+    rows.
 
     Parameters
     ----------
@@ -608,13 +587,13 @@ def _averages(
 
 
 def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effect: float) -> float:
-    """Return the factor by which the sampling variance of a weighted answer must grow to have the stated design effect.
-    This effect is the ratio of the variance to that of a simple random sample of the same size. The factor is at least 1.
+    """Return the factor, at least 1, by which the sampling variance of a weighted answer must grow to have the stated
+    design effect.
 
     Parameters
     ----------
-    simple, sampling : covariance matrices of the two sums, numerator and denominator: for simple random samples of the same
-        size, and for samples with these weights.
+    simple, sampling : covariance matrices of numerator and denominator: for simple random samples of the same size, and for
+        samples with these weights.
     """
     along = np.array([1.0, -ratio.quotient])
     by_weights = float(along @ sampling @ along)
@@ -622,8 +601,7 @@ def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effec
 
 
 def shares_of_bins(tables: PublishedTables, name: str) -> Iterator[Average]:
-    """Yield, for each bin of a column, its share of all rows. The results are the same as from `groups`, but they are
-    computed faster for columns with many bins.
+    """Yield, for each bin of a column, its share of all rows: the same results as `groups`, but faster for many bins.
 
     Cells with equal noise are processed together. The total number n of rows has no noise.
     """
@@ -653,8 +631,8 @@ def shares_of_bins(tables: PublishedTables, name: str) -> Iterator[Average]:
 
 
 def _bins(tables: PublishedTables, question: Question, parts: Sequence[Counted]) -> tuple[tuple[str, ...], list[np.ndarray]]:
-    """Return the labels of the groups that a question compares, and for each cell the index of its group, or -1 for a cell
-    in no group. The indices are (n_cells,) arrays: one for a question about rows, or one for each position of a member.
+    """Return the labels of the groups that a question compares and, for each position of a member, the (n_cells,) index of
+    the group of each cell, or -1.
     """
     if not question.groups:
         labels = tables.release.by_name[question.parts[0].by].labels if question.by else ("",)
@@ -673,13 +651,13 @@ def _bins(tables: PublishedTables, question: Question, parts: Sequence[Counted])
 
 
 def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: float, largest: float) -> float:
-    """Return the design effect of a share: its variance if roots (such as households) are drawn with all their members, divided
-    by its variance if the members are drawn individually and their weights do not depend on the answer. The result is at least
-    1 and at most `largest`.
+    """Return the design effect of a share when roots are drawn with all their members, between 1 and `largest`.
+
+    It is relative to drawing members individually, with weights that do not depend on the answer.
 
     Parameters
     ----------
-    of_roots : the covariance matrix of the two sums, numerator and denominator, for a sample of roots.
+    of_roots : the covariance matrix of numerator and denominator for a sample of roots.
     size : the sum of the squared weights of all `n_rows` rows or members.
     largest : the largest number of members of a root, times the ratio of the largest to the smallest weight.
     """
@@ -692,9 +670,7 @@ def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: floa
 
 
 def _ranges(tables: PublishedTables, question: Question) -> list[tuple[float, float]]:
-    """Return the smallest and the largest possible value of each share or mean from which a question is answered, such as 0
-    and 1 for a share (see `_figures`).
-    """
+    """Return the smallest and the largest possible value of each share or mean from `_figures`."""
     if not question.column:
         return [(0.0, 1.0)]
     column = tables.release.by_name[question.parts[0].column]
@@ -704,13 +680,11 @@ def _ranges(tables: PublishedTables, question: Question) -> list[tuple[float, fl
 
 
 def _figures(tables: PublishedTables, part: Counted) -> list[np.ndarray]:
-    """Return, for each share or mean from which a question is answered, an (n_cells,) array of the numbers that are
-    averaged: what each row in a cell contributes, such as 1 or 0 for a share.
+    """Return, for each share or mean that answers a question, the (n_cells,) numbers that are averaged.
 
-    For a share, the value is 1 in cells that meet the condition, otherwise 0. A mean uses the representative values of bins.
-    If the values in a bin may differ, it also uses the lowest and the highest value of each bin. A median uses an array for
-    the first bin, another array for the first two bins, and so on. The last array is for all bins except the last bin. Each
-    array is 1 in its bins and 0 in all other bins.
+    A share has 1 in cells that meet the condition, otherwise 0. A mean uses representative values and, if the values in a
+    bin may differ, the lowest and the highest value of each bin. A median has an array for the first bin, another for the
+    first two bins, and so on up to all bins except the last: 1 in these bins, 0 elsewhere.
     """
     columns, question = part.columns, part.asked
     if not question.column:
@@ -724,8 +698,8 @@ def _figures(tables: PublishedTables, part: Counted) -> list[np.ndarray]:
 
 
 def _numbers(column: PublishedColumn) -> list[np.ndarray]:
-    """Return a column's (n_present,) representative values, one for each bin of values. If the lowest and the highest values of
-    the bins are finite and do not all equal the representative values, these two arrays follow.
+    """Return the (n_present,) representative values of bins, followed by the lowest and highest values of the bins if these
+    are finite and differ from them.
     """
     ends = column.value_limits
     if tells_values(column) or not np.isfinite(ends).all():
@@ -744,11 +718,11 @@ def _share(tables: PublishedTables, question: Question, shares: list[Average], l
 
 
 def _with_weighted_count(tables: PublishedTables, question: Question, share: Average, term: Term, level: float) -> Term:
-    """Add to a weighted share the estimated sum of weights, with its intervals (theory 13.18, weighted answers). This sum
-    is the number of persons whom the rows counted by the share represent.
+    """Add to a weighted share the estimated number of persons whom its rows represent, with intervals (theory 13.18,
+    weighted answers).
 
-    The number is computed as in `counted_rows`, but from sums of weights. If clusters are declared, there is no interval for a
-    population, because the sizes of clusters would cause another error.
+    If clusters are declared, there is no interval for a population, because the sizes of clusters would cause another
+    error.
     """
     kept_rows, release = tables.kept, tables.release
     times = 1.0 if kept_rows.way == "stated" else kept_rows.number / kept_rows.drawn
@@ -775,20 +749,18 @@ def _with_weighted_count(tables: PublishedTables, question: Question, share: Ave
 
 
 def rows_of(tables: PublishedTables, share: Average, level: float) -> Term:
-    """Estimate the number of rows in the numerator of a share, such as the number of women, with its interval. The returned
-    term does not contain the share itself.
-    """
+    """Estimate the number of rows in the numerator of a share, as a term without the share itself."""
     rows, low, high = counted_rows(tables, share, level)
     return Term(name="share", group="", unit="", rows=rows, rows_low=low, rows_high=high)
 
 
 def counted_rows(tables: PublishedTables, share: Average, level: float) -> tuple[int | None, int, int]:
-    """Estimate how many rows of the file are counted in the numerator of a share, such as the number of women. Rows that
-    the public rules exclude are not counted. Return the number with its interval (theory 13.10, numbers of the file, (b)).
+    """Estimate, with an interval, how many rows of the file that the public rules keep are counted in the numerator of a
+    share (theory 13.10, numbers of the file, (b)).
 
-    Y is the noisy count among n rows, which were drawn from K rows. K is not known exactly: K = T - Z, where T is the noisy
-    number of rows and Z is the noise in T. So the error of T Y / n is Z Y / n, plus K / n times the error of Y. The error of Y
-    comes from the noise and from drawing the rows. The noise Z has a known distribution.
+    Y is the noisy count among n rows drawn from K rows, where K = T - Z, T is the noisy number of rows and Z is its noise.
+    So the error of T Y / n is Z Y / n, plus K / n times the error of Y, which comes from the noise and from drawing the
+    rows.
     """
     kept_rows, counted = tables.kept, share.file.numerator
     times, weights, drawing = _errors_of_a_count(tables, share)
@@ -802,25 +774,21 @@ def counted_rows(tables: PublishedTables, share: Average, level: float) -> tuple
 
 
 def nearest_row(counted: float) -> int:
-    """Return the nearest whole number of rows. Halves are rounded to the nearest even number. A number is treated as a half if
-    it equals a half when rounded to six decimals.
+    """Return the nearest whole number of rows; halves, to six decimals, are rounded to the nearest even number.
 
-    So ask.html and this program give the same number, although the two programs add terms in a different order.
+    So ask.html, which adds terms in a different order, gives the same number.
     """
     return round(round(counted, 6))
 
 
 def count_error(tables: PublishedTables, share: Average) -> float:
-    """Return the standard error of the estimated number of rows that a share counts, such as the number of smokers. The error
-    comes from the noise and from the drawing of rows.
-    """
     times, weights, drawing = _errors_of_a_count(tables, share)
     return math.sqrt(float(share.file.noises.covariance(weights[None], weights[None])[0, 0]) + times**2 * drawing)
 
 
 def _errors_of_a_count(tables: PublishedTables, share: Average) -> tuple[float, np.ndarray, float]:
-    """Return three results that determine the error of an estimated number of rows: the factor that scales the drawn rows up to
-    all rows that the rules keep, the coefficients of the noise terms, and the variance from the random drawing of rows.
+    """Return the factor from drawn rows to all rows that the rules keep, the coefficients of the noise terms, and the
+    variance from drawing rows.
     """
     kept_rows, ratio = tables.kept, share.file
     part = min(max(ratio.numerator / kept_rows.drawn, 0.0), float(share.of_root))
@@ -836,12 +804,10 @@ def _errors_of_a_count(tables: PublishedTables, share: Average) -> tuple[float, 
 
 
 def _mean(column: PublishedColumn, label: str, averages: list[Average], level: float) -> Term:
-    """Return the mean of a column as computed from representative values of bins. Its interval is for the mean of the exact
-    values, which may lie anywhere in their bins.
+    """Return the mean by representative values, with an interval for the mean of the exact values.
 
-    The mean of the exact values lies between two means: the mean of the lowest values of the bins, and the mean of the highest
-    values of the bins. So the interval for the exact mean consists of the lower end of the first interval and the upper end of
-    the second (theory 13.11, values in bins).
+    The interval runs from the lower end for the lowest values of the bins to the upper end for the highest values (theory
+    13.11, values in bins).
     """
     by_number, *by_ends = averages
     ends, in_bins = by_number.ends(level), not tells_values(column)
@@ -854,8 +820,8 @@ def _mean(column: PublishedColumn, label: str, averages: list[Average], level: f
 
 
 def _quantile(column: PublishedColumn, label: str, shares: list[Average], level: float, part: float) -> Term:
-    """Find the bin that contains a quantile, such as the median. Return it with the first and the last bin of the
-    confidence interval (theory 13.11, values in bins, (b)).
+    """Return the bin that contains a quantile, with the first and the last bin of the confidence interval (theory 13.11,
+    values in bins, (b)).
 
     Parameters
     ----------
@@ -895,7 +861,6 @@ def _ends(share: Average, level: float, part: float) -> Ends:
 
 
 def term_of(name: str, group: str, unit: str, average: Average, ends: Ends) -> Term:
-    """Put a share, mean or slope into the form of an answer, with its standard errors and confidence intervals."""
     return Term(
         name=name,
         group=group,

@@ -46,8 +46,8 @@ EMPTY = "the group may have no row in the file"
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """An answer in the released table, with a lower and an upper bound on the same answer in the file. If the bounds are
-    trivial, `note` gives the reason.
+    """An answer in the released table, with bounds on the same answer in the file. If they are trivial, `note` gives the
+    reason.
     """
 
     answer: float
@@ -56,7 +56,7 @@ class Range:
     note: str = ""
 
     def minus(self, other: Range) -> Range:
-        """Subtract another answer from this answer. The bounds of the difference allow for the errors of both answers."""
+        """Subtract another answer. The bounds of the difference allow for the errors of both."""
         low, high = self.low - other.high, self.high - other.low
         return Range(answer=self.answer - other.answer, low=low, high=high, note=self.note or other.note)
 
@@ -85,12 +85,12 @@ def ratio_range(
 
     Parameters
     ----------
-    figure : (n_cells,) the number that a released row contributes in each cell of the group, and 0 in all other cells: 1 or 0
-        for a share, the representative value for a mean.
+    figure : (n_cells,) what a released row in each cell of the group contributes (1 or 0 for a share, the representative
+        value for a mean), and 0 in other cells.
     size : (n_cells,) 1 for the cells of the group, else 0. At least one released row is in the group.
     undrawn : the largest possible number of rows that the rules keep but the release did not use.
-    ends : two (n_cells,) arrays with the lowest and the highest number that a row of the file contributes in each cell, if
-        these numbers may differ from `figure`.
+    ends : two (n_cells,) arrays with the lowest and the highest number that a row of the file contributes, if these may
+        differ from `figure`.
     """
     rows = -maximum(facts, -size).value
     answer = float(figure @ facts.synthetic) / float(size @ facts.synthetic)
@@ -100,12 +100,12 @@ def ratio_range(
 
 
 def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: float, undrawn: int) -> float:
-    """Return an upper bound on a share or mean of a group, over all tables R that agree with the statements of a release. The
-    share or mean is the ratio figure . R / size . R, and its maximum is found by Dinkelbach's iteration.
+    """Return an upper bound on a share or mean, figure . R / size . R, over all tables R that agree with a release, by
+    Dinkelbach's iteration.
 
-    No table has a ratio above x if (figure - x size) . R <= 0 for all tables. Let v be a certified maximum of this expression
-    for the last x. Then x + max(v, 0) / rows is a bound. For each row that the release did not use, its largest possible
-    contribution is added.
+    No table has a ratio above x if (figure - x size) . R <= 0 for all tables. Let v be a certified maximum of this
+    expression for the last x. Then x + max(v, 0) / rows is a bound. For each row that the release did not use, its largest
+    possible contribution is added.
 
     Parameters
     ----------
@@ -128,8 +128,8 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
 
 
 def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -> float:
-    """Return an upper bound on a share or mean after rows are added: at most `undrawn` rows, each with a value of at most
-    `largest`, are added to at least `rows` rows.
+    """Return an upper bound on a share or mean after at most `undrawn` rows with values up to `largest` join at least
+    `rows` rows.
 
     Parameters
     ----------
@@ -139,17 +139,15 @@ def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -
 
 
 def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
-    """Return the range of a share or mean over all members (such as all persons of households). It is computed from separate
-    ranges for the first members, the second members, and so on.
+    """Return the range of a share or mean over all members, from the ranges for the first members, the second members, and
+    so on.
 
-    The answer for all members is a weighted mean of the answers for the first members, the second members, and so on. The
-    weights are the numbers of these members. The bounds are the extremes over all possible weights (theory 13.16, bounds of
-    members).
+    The answer is a mean of their answers, weighted by the numbers of members. The bounds are the extremes over all possible
+    weights (theory 13.16, bounds of members).
 
     Parameters
     ----------
-    members : for each position, the range of the number of counted members at this position. In the release, at least one of
-        these numbers is above 0.
+    members : for each position, the range of the number of counted members. In the release, at least one number is above 0.
     """
     weights = [slot.answer for slot in members]
     answer = sum(slot_range.answer * weight for slot_range, weight in zip(of_slots, weights, strict=True)) / sum(weights)
@@ -158,10 +156,9 @@ def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
 
 
 def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
-    """Return the largest possible weighted mean of these values. Each weight may have any value in its range.
+    """Return the largest weighted mean of these values over all weights in their ranges.
 
-    The maximum is reached if the largest values get the largest weights in their ranges, and all other values get the smallest
-    weights.
+    The largest values then get the largest weights in their ranges, and all other values the smallest.
     """
     order, means = sorted(range(len(values)), key=lambda slot: -values[slot]), []
     for highest in range(len(order) + 1):
@@ -185,21 +182,20 @@ class Bound:
     question : the question in words.
     kind : "count", "share" or "mean"; for a difference, the kind of the two compared answers.
     answer : the answer in the released table. A mean uses representative values of bins.
-    low, high : bounds on the answer in the file, at the stated confidence. For a mean, they bound the mean of the exact values.
-        The bounds for all queries on the release hold at once.
+    low, high : bounds on the answer in the file, at the stated confidence; for a mean, on the mean of the exact values. The
+        bounds for all queries on the release hold at once.
     unit : "rows", "" for shares, the column's unit for means.
     confidence : the probability, given the released table, that all limits from which the bounds follow are true.
-    acceptance : the lower bound that the caller gave for the probability that a round is accepted, or None.
+    acceptance : the given lower bound on the probability that a round is accepted, or None.
     n_rows : number of rows of the release.
     about : a description of the rows of the file to which the bounds apply.
     way : how the release states the number of these rows: "whole" (all rows of the file), "exact" (published exactly),
         "counted" (published with noise) or "stated" (the publisher gave a lower bound).
     more : an upper limit on how many of these rows the release did not use.
-    binned_low, binned_high : bounds on the mean of representative values, or None if representative values equal the exact
-        values.
-    note : the reason why there is no bound, or empty if there is a bound.
+    binned_low, binned_high : bounds on the mean of representative values, or None if these equal the exact values.
+    note : the reason why there is no bound, or empty.
     limits : upper limits on true errors, one for each criterion that also limits the errors of other queries.
-    measured : a description of the limits that come from published noisy tables, or empty if there are no such tables.
+    measured : a description of the limits that come from published noisy tables, or empty.
     """
 
     question: str
@@ -225,13 +221,12 @@ class Bound:
 
     @property
     def difference(self) -> bool:
-        """Whether the bound is for a difference of two answers."""
         return ", minus " in self.question
 
     @property
     def shares(self) -> tuple[float, float]:
-        """For a count, its lowest and highest possible value, each divided by the largest possible number of rows that the
-        rules keep.
+        """The lowest and highest possible value of a count, divided by the largest possible number of rows that the rules
+        keep.
 
         A row that the release did not use changes a count by 0 or 1, and a difference by -1, 0 or 1.
         """
@@ -275,14 +270,14 @@ def _of_the_file(bound: Bound) -> str:
 
 
 def value(bound: Bound, number: float) -> str:
-    """Format a number of a bound: a share as a percentage, such as 12.50%, and any other number with its unit."""
+    """Format a share as a percentage, such as 12.50%, and any other number with its unit."""
     if bound.kind == "share":
         return f"{number:.2%}" + (" points" if bound.difference else "")
     return f"{number:,.6g}" + (f" {bound.unit}" if bound.unit else "")
 
 
 def limit_in_words(limit: Limit, n_rows: int) -> str:
-    """Return a sentence that states how large the exact value of a criterion can be, given its released noisy value."""
+    """Return a sentence that states how large the exact value of a criterion can be."""
     score = limit.score
     if math.isinf(limit.limit):
         return (
@@ -410,8 +405,7 @@ def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMemb
 
 
 def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot: int | None = None) -> _Measure:
-    """Return the query for the share or mean in a question. It covers the rows that meet `where` and, if the question compares
-    two groups, belong to one of them.
+    """Return the query for the share or mean in a question, over the rows that meet `where` and belong to one group.
 
     Parameters
     ----------
@@ -426,8 +420,8 @@ def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot:
 
 
 class _OfMembers:
-    """A query for a share or mean over all members, such as the persons of households. It is the weighted mean of the
-    answers for the first members, the second members, and so on.
+    """A query for a share or mean over all members: the weighted mean of the answers for first members, second members, and
+    so on.
     """
 
     def __init__(self, knowledge: Knowledge, question: Question, number: int | None):
@@ -436,15 +430,11 @@ class _OfMembers:
         self.kind, self.unit = self.slots[0].kind, self.slots[0].unit
 
     def range(self) -> Range:
-        """Return the answer in the released table, with bounds on the answer in the file. For a mean, these are bounds on the
-        mean of the exact values.
-        """
+        """Return the released answer, with bounds on the answer (for a mean, of exact values) in the file."""
         return self._over([measure.range() for measure in self.slots])
 
     def binned(self) -> Range | None:
-        """Return the same as `range`, but with bounds on the mean of the representative values of bins. The result is None for
-        a share, or if every row has exactly the representative value of its bin.
-        """
+        """Return the same as `range` for representative values, or None for a share, or if these values are exact."""
         ranges = [measure.binned() for measure in self.slots]
         return None if ranges[0] is None else self._over([measure for measure in ranges if measure])
 
@@ -465,7 +455,7 @@ class _OfMembers:
 
 
 class _Contrast:
-    """A query for the difference between two shares or means over different rows. The errors of the two answers add up."""
+    """A query for the difference between two shares or means over different rows. Their errors add up."""
 
     def __init__(self, first: _Measure | _OfMembers, second: _Measure | _OfMembers):
         self.first, self.second, self.kind, self.unit = first, second, first.kind, first.unit
@@ -482,8 +472,8 @@ class _Contrast:
 
 
 class _Measure:
-    """A query for one count, share or mean, or for the difference of two of them. If `slot` is given, only the members at
-    this position are counted (0 for the first persons of households).
+    """A query for one count, share or mean, or for the difference of two. `slot` restricts it to the members at one
+    position.
     """
 
     def __init__(
@@ -503,15 +493,11 @@ class _Measure:
         return columns.union(self.given.columns, *(condition.columns for condition in conditions if condition))
 
     def range(self) -> Range:
-        """Return the answer in the released table, with bounds on the answer in the file. For a mean, these are bounds on the
-        mean of the exact values.
-        """
+        """Return the released answer, with bounds on the answer (for a mean, of exact values) in the file."""
         return self._asked(values=True)
 
     def binned(self) -> Range | None:
-        """Return the same as `range`, but with bounds on the mean of the representative values of bins. The result is None if
-        the answer is not a mean, or if every row has exactly the representative value of its bin.
-        """
+        """Return the same as `range` for representative values, or None if there is no mean, or if these values are exact."""
         if self.mean is None or tells_values(self.release.by_name[self.mean]):
             return None
         return self._asked(values=False)
@@ -524,19 +510,18 @@ class _Measure:
         return self._range(self.query, self.minus, values)
 
     def members(self) -> Range:
-        """Return the number of members at this position (such as all second members of households) over whom a share or mean is
-        computed, with bounds on this number in the file.
+        """Return the number of members at this position over whom a share or mean is computed, with bounds on this number
+        in the file.
         """
         columns, _, group = self._cells(self.query, None)
         facts = build_facts(self.knowledge, {column.name for column in columns}, [group])
         return count_range(facts, group.astype(float)[facts.representative], self.knowledge.more)
 
     def _cells(self, query: Condition, minus: Condition | None) -> tuple[tuple[PublishedColumn, ...], np.ndarray, np.ndarray]:
-        """Return the columns of a query and two (n_combinations,) masks over the combinations of their bins. The first mask
-        marks the combinations that meet the query. The second marks those that belong to the denominator of a share or mean.
+        """Return the columns of a query, and (n_combinations,) masks of the combinations of bins that meet it and that
+        belong to its denominator.
 
-        For members, a column that shows which members exist may be added. The column with the number of members always shows
-        which members exist.
+        For members, a column that shows which members exist may be added.
         """
         names, linked = self._columns(query, minus), self.release.linked
         if linked is None or self.place is None:
@@ -587,9 +572,7 @@ class _Measure:
         return ratio_range(facts, figure[cells], group.astype(float)[cells], self.knowledge.more, limits)
 
     def _anything(self) -> Range:
-        """Return the range of all possible answers, such as 0 to 1 for a share. It is used if the release contains no member
-        that the query counts.
-        """
+        """Return the range of all possible answers, for a release that contains no member that the query counts."""
         low, high = 0.0, 1.0
         if self.kind == "mean":
             ends = self.release.by_name[str(self.mean)].value_limits
@@ -597,16 +580,12 @@ class _Measure:
         return Range(answer=low, low=low, high=high)
 
     def _present(self, columns: tuple[PublishedColumn, ...]) -> np.ndarray:
-        """Return an (n_combinations,) mask of the combinations of bins in which the averaged column (such as income) has a
-        value.
-        """
+        """Return an (n_combinations,) mask of the combinations of bins in which the averaged column has a value."""
         column = self.release.by_name[str(self.mean)]
         return over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
 
     def _over(self, columns: tuple[PublishedColumn, ...], of_bins: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """Return an (n_combinations,) array: for each combination of bins, the value that a row with this combination
-        contributes to the mean. Outside the group, the value is 0.
-        """
+        """Return the (n_combinations,) values that rows contribute to the mean, 0 outside the group."""
         column = self.release.by_name[str(self.mean)]
         absent = np.zeros(len(column.labels) - column.present)
         return np.where(group, over_cells(columns, column.name, np.concatenate([of_bins, absent])), 0.0)

@@ -1,10 +1,9 @@
 """Compare two groups: differences and ratios of two shares or means, with intervals.
 
-Each group has an interval, and the distance from the group's estimate to each end of this interval is known. For a difference,
-the square of this distance is the sum of the squares of the two groups' distances, corrected for noise that both groups share.
-This is the method of variance estimates recovery (Zou and Donner 2008; theory 13.13, contrasts). Ratios are computed as
-differences of logarithms, and odds ratios as differences of logits. For small cells, the intervals of the two groups are
-asymmetric. The interval of the contrast is then asymmetric, too.
+For a difference, the squared distance from the estimate to an end of its interval is the sum of these squared distances for
+the two groups, corrected for noise that both groups share. This is the method of variance estimates recovery (Zou and
+Donner 2008; theory 13.13, contrasts). Ratios are computed as differences of logarithms, and odds ratios as differences of
+logits. For small cells, all these intervals are asymmetric.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ _NOTHING: Interval = (math.nan, math.nan, math.nan)
 
 
 def of_shares(first: Average, second: Average, level: float) -> list[Term]:
-    """Return the difference, ratio and odds ratio of two shares. A ratio has no estimate and no interval if its denominator may
-    be 0.
+    """Return the difference, ratio and odds ratio of two shares. A ratio has no estimate and no interval if its denominator
+    may be 0.
     """
     scales: dict[str, Callable[[float], float] | None] = {"risk difference": None, "risk ratio": _log, "odds ratio": _logit}
     terms = []
@@ -43,13 +42,12 @@ def of_shares(first: Average, second: Average, level: float) -> list[Term]:
 
 
 def of_means(unit: str, first: list[Average], second: list[Average], values_told: bool, level: float) -> Term:
-    """Compute the difference of the means of two groups, once with representative values of bins and once for the exact
-    values.
+    """Return the difference of two means, by representative values of bins and for the exact values.
 
     Parameters
     ----------
-    first, second : the averages of each group. The first average uses representative values. If values in a bin may differ
-        within known limits, averages that use the ends of the bins follow.
+    first, second : the averages of each group: by representative values, then, if values in a bin may differ within known
+        limits, by the ends of the bins.
     values_told : whether the representative values equal the exact values.
     """
     term = _term("difference of means", unit, first[0], second[0], level)
@@ -64,9 +62,7 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
 
 
 def of_medians(name: str, unit: str, first: Term, second: Term) -> Term:
-    """Return the difference of two medians or other quantiles. The risk is split in half between the intervals of the two
-    medians, so that both intervals hold at the same time.
-    """
+    """Return the difference of two quantiles, whose intervals hold at the same time because each gets half of the risk."""
 
     def less(first_end: float | None, second_end: float | None) -> float | None:
         return None if first_end is None or second_end is None else first_end - second_end
@@ -86,8 +82,8 @@ def of_medians(name: str, unit: str, first: Term, second: Term) -> Term:
 def _term(
     name: str, unit: str, first: Average, second: Average, level: float, scale: Callable[[float], float] | None = None
 ) -> Term:
-    """Return the difference of two shares or means, with its standard errors and intervals. If `scale` is given, such as the
-    logarithm, return a ratio of the two shares instead.
+    """Return the difference of two shares or means, with its standard errors and intervals, or their ratio if `scale`, such
+    as the logarithm, is given.
     """
     back = float if scale is None else math.exp
     (low, middle, high), of_population = _both(first, second, level, scale)
@@ -105,8 +101,8 @@ def _pairs(first: Average, second: Average) -> tuple[tuple[Ratio, Ratio], tuple[
 
 
 def _both(first: Average, second: Average, level: float, scale: Callable[[float], float] | None) -> tuple[Interval, Interval]:
-    """Return two confidence intervals for the difference between two groups: one for the file and one for a population. Both
-    are NaN if nothing is known about one of the groups.
+    """Return the confidence intervals for a difference, for the file and for a population, or NaN if nothing is known about
+    a group.
     """
     of_file, of_population = zip(intervals(first, level, scale), intervals(second, level, scale), strict=True)
     pair = [
@@ -122,11 +118,10 @@ def _both(first: Average, second: Average, level: float, scale: Callable[[float]
 
 
 def intervals(group: Average, level: float, scale: Callable[[float], float] | None) -> list[Interval]:
-    """Return two confidence intervals for the share or mean of a group: one for the file and one for a population. Unless
-    `scale` is given, they may extend beyond the possible range, such as below 0.
+    """Return the intervals of a group for the file and for a population. Without `scale`, they may extend beyond the
+    possible range.
 
-    An estimate that is limited to its possible range is biased, because the limit cuts the noise on one side. So a difference
-    of two limited estimates would be biased, too.
+    A difference of two estimates limited to this range would be biased, because the limit cuts the noise on one side.
     """
     low, high = group.ends(level)[:2]
     if group.file.denominator <= 0 or (low <= group.file.lowest + group.middle and high >= group.file.highest + group.middle):
@@ -145,9 +140,7 @@ def intervals(group: Average, level: float, scale: Callable[[float], float] | No
 
 
 def less(first: Interval, second: Interval, correlation: float) -> Interval:
-    """Subtract two estimates whose errors have a known correlation, and return the difference with its confidence interval. For
-    shares, an infinite end of the interval means a share of 0 or 1.
-    """
+    """Subtract two estimates whose errors have a known correlation. For shares, an infinite end means a share of 0 or 1."""
     if not (math.isfinite(first[2]) and math.isfinite(second[0])):  # the denominator of a ratio may be 0
         return _NOTHING
     if not (math.isfinite(first[1]) and math.isfinite(second[1])):  # an estimate of 0 (Bonferroni)
@@ -167,21 +160,17 @@ def _together(first: float, second: float, correlation: float) -> float:
 
 
 def _correlation(first: Ratio, second: Ratio) -> float:
-    """Return, to first order, the correlation between the errors of two shares or means. It comes from noise that both contain
-    and, for members of the same root (such as one household), from the random drawing of roots. The two groups have no rows in
-    common.
+    """Return, to first order, the correlation between the errors of two shares or means over different rows.
 
-    But members of the two groups may have the same root, such as one household. If this root is drawn, the quotients of both
-    groups change. In the worst case, the two changes have opposite signs.
+    It comes from shared noise and, for members of the same root (household), from drawing roots: in the worst case, drawing
+    a root changes the two quotients in opposite directions.
     """
     errors = first.standard_error * second.standard_error
     return min(1.0, max(-1.0, _covariance(first, second) / errors)) if errors > 0 else 0.0
 
 
 def _covariance(first: Ratio, second: Ratio) -> float:
-    """Return the covariance of two estimated ratios, such as the shares of two groups. It is 0 if the ratios come from two
-    releases, because their noise and their samples are independent.
-    """
+    """Return the covariance of two estimated ratios, which is 0 for two releases with independent noise and samples."""
     if first.noises is not second.noises:
         return 0.0
     of_quotients = [(ratio.weights[:1] - ratio.quotient * ratio.weights[1:]) / ratio.denominator for ratio in (first, second)]
@@ -193,7 +182,7 @@ def _covariance(first: Ratio, second: Ratio) -> float:
 
 
 def _drawing(ratio: Ratio) -> float:
-    """Return the part of the variance of a share or mean that comes from the random drawing of rows."""
+    """Return the variance of a share or mean from the random drawing of rows."""
     along = np.array([1.0, -ratio.quotient]) / ratio.denominator
     return max(0.0, float(along @ ratio.sampling @ along))
 

@@ -64,8 +64,7 @@ def estimate(
 ) -> Estimate:
     """Estimate a statistic of the file from published noisy tables. No private data are read and no budget is spent.
 
-    The statistic describes the rows of the file that the public rules keep. A release uses only a random part of these rows,
-    which causes a further error.
+    The statistic describes the rows of the file that the public rules keep, of which a release uses only a random part.
 
     Parameters
     ----------
@@ -97,8 +96,8 @@ def estimate(
 
     Raises
     ------
-    InputError : if the question cannot be read or divides a bin, if no noisy table is published or contains all columns, or if
-        the noise is too large for an estimate.
+    InputError : if the question cannot be read or divides a bin, if no noisy table is published or contains all columns, or
+        if the noise is too large for an estimate.
 
     Examples
     --------
@@ -124,13 +123,13 @@ def answered(
     among: int = 1,
     as_first: bool = False,
 ) -> Estimate:
-    """Estimate a statistic of the file as `estimate` does, with additional parameters for `verify` and for lists of questions.
+    """Estimate a statistic of the file as `estimate` does, with parameters for `verify` and for lists of questions.
 
     Parameters
     ----------
-    among : the total number of intervals among which the risk of an error is divided, including the intervals of this answer.
-    as_first : whether to answer as version 1.0.0 did, for `verify`. Then numbers that are not estimable are shown, every answer
-        has an interval for a population, and a table is used only if it has all columns that a condition names.
+    among : the total number of intervals among which the risk of an error is divided, including those of this answer.
+    as_first : whether to answer as version 1.0.0 did, for `verify`: with numbers that are not estimable, an interval for a
+        population in every answer, and only tables with all columns that a condition names.
     """
     check_confidence(confidence)
     if (measured := answered_by_models(published, question, confidence=confidence, together=together, among=among)) is not None:
@@ -193,7 +192,7 @@ def answered(
 
 
 def _weighting(release: PublishedRelease, question: Question) -> str:
-    """Return a sentence that explains how rows are weighted, or an empty string if the release has no design weight."""
+    """Return a sentence that explains how rows are weighted, or "" for a release without design weights."""
     column = None if release.design is None else release.design.weight
     if column is None:
         return ""
@@ -209,8 +208,8 @@ def _weighting(release: PublishedRelease, question: Question) -> str:
 
 
 def _design(release: PublishedRelease, question: Question, survey: Sampling) -> str:
-    """Return sentences about the assumptions of the interval for a population, or an empty string for a simple random sample
-    from a large population.
+    """Return sentences about the assumptions of the interval for a population, or "" for a simple random sample from a
+    large one.
     """
     sentences = []
     if question.weight and survey.effect == 1:
@@ -226,8 +225,8 @@ def _design(release: PublishedRelease, question: Question, survey: Sampling) -> 
 
 
 def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -> int:
-    """Count the intervals for the file that an answer contains. For example, each share has a second interval for its
-    number of rows, and each mean of a column with bins has two intervals.
+    """Count the intervals for the file in an answer. A share has a second interval for its number of rows, a mean of a
+    column with bins a second one for representative values.
     """
     if question.kind == "slope":
         return len(question.on)
@@ -240,7 +239,7 @@ def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -
 
 
 def _compared(tables: PublishedTables, question: Question, groups: list[tuple[str, list[Average]]], level: float) -> list[Term]:
-    """Return how the answers for the two groups of a question differ: their difference and, for shares, also the ratios."""
+    """Return the difference between the answers for the two groups of a question and, for shares, also the ratios."""
     first, second = ((tables, question, label, averages) for label, averages in groups)
     return _against(first, second, level)
 
@@ -250,9 +249,7 @@ _Side = tuple[PublishedTables, Question, str, list[Average]]
 
 
 def _against(first: _Side, second: _Side, level: float) -> list[Term]:
-    """Compare two groups, which may come from different releases: return the difference of their means or medians, or the
-    difference and two ratios of their shares.
-    """
+    """Compare two groups, which may come from different releases."""
     tables, question, _, averages = first
     others = second[-1]
     if not question.column:
@@ -265,8 +262,8 @@ def _against(first: _Side, second: _Side, level: float) -> list[Term]:
 
 
 def _slopes(tables: PublishedTables, question: Question, level: float) -> tuple[list[Term], bool]:
-    """Compute the slopes of a regression, one for each explanatory column. Also return whether their errors allow the
-    variance around the line to differ between rows.
+    """Return the slope of each explanatory column, and whether its error allows different variances around the line in
+    different rows.
     """
     from synthrelease.answers.slopes import slopes
 
@@ -283,9 +280,7 @@ def _slopes(tables: PublishedTables, question: Question, level: float) -> tuple[
 
 
 def _of_bins(release: PublishedRelease, question: Question) -> str:
-    """Return sentences that explain an answer: whether it uses the representative values of bins, and whether values beyond
-    public bounds count as these bounds. The string is empty if neither is the case.
-    """
+    """Return sentences on representative values and on values beyond public bounds in an answer, or ""."""
     names = [name for name in (question.parts[0].column, *question.parts[0].on) if name]
     if question.kind in ("share", *QUANTILES) or all(tells_values(release.by_name[name]) for name in names):
         sentence = ""
@@ -315,7 +310,7 @@ def _of_bins(release: PublishedRelease, question: Question) -> str:
 
 
 def _unit(release: PublishedRelease, target: str, column: str, name: str) -> str:
-    """Return the unit of a slope, such as "kg per unit of height (cm)": the unit of the target per unit of the column.
+    """Return the unit of a slope, such as "kg per unit of height (cm)".
 
     Parameters
     ----------
@@ -337,8 +332,7 @@ _COVERED = ("share ", "mean ")
 
 @dataclass(frozen=True, kw_only=True)
 class StatedChange:
-    """The change of a published estimate from an earlier to a later release, with a confidence interval. The interval has
-    the same confidence as the intervals of the two estimates.
+    """The change of a published estimate between two releases, with an interval of the same confidence as theirs.
 
     Attributes
     ----------
@@ -353,14 +347,11 @@ class StatedChange:
 
     @property
     def within_noise(self) -> bool:
-        """Return whether the change may be zero."""
         return self.low <= 0 <= self.high
 
 
 def stated_change(earlier_part: IntendedEstimatePart, later_part: IntendedEstimatePart) -> StatedChange | None:
-    """Compute the change from an earlier to a later published estimate. Return None if one of them has no interval, if they
-    answer different questions or have different units, or if only one of them is for representative values of bins.
-    """
+    """Compute the change between two published estimates, or None if one has no interval or the two are not comparable."""
     later, earlier = _interval(later_part), _interval(earlier_part)
     if later is None or earlier is None or (earlier_part.question, earlier_part.unit) != (later_part.question, later_part.unit):
         return None
@@ -372,9 +363,7 @@ def stated_change(earlier_part: IntendedEstimatePart, later_part: IntendedEstima
 
 
 def _interval(part: IntendedEstimatePart) -> Interval | None:
-    """Return the lower end, the estimate and the upper end of a published estimate. Return None if there is no estimate or
-    no interval, or if no change can be computed for this kind of question.
-    """
+    """Return the lower end, estimate and upper end of a published estimate, or None if no change can be computed from it."""
     low, high = (part.low, part.high) if part.binned_low is None else (part.binned_low, part.binned_high)
     if part.ratios or not part.question.startswith(_COVERED) or None in (part.estimate, low, high):
         return None
@@ -408,9 +397,7 @@ LEVEL = "Level: the mean over the years, weighted by the number of released rows
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Year:
-    """One year of a trend: the noisy tables of its release, the parsed question, and the averages of each group of the
-    question.
-    """
+    """One year of a trend: the tables of its release, the parsed question, and the averages of each group."""
 
     name: str
     tables: PublishedTables
@@ -422,9 +409,11 @@ class _Year:
 def trend(
     releases: Sequence[PublishedRelease | str | Path], question: str, *, confidence: float = 0.95, together: bool = False
 ) -> Estimate:
-    """Estimate a share, mean or median in several releases, with intervals for the changes and for the mean level of all years.
+    """Estimate a share, mean or median in several releases, with intervals for the changes and for the mean level of all
+    years.
 
-    The mean level is the mean over the years, weighted by the number of rows in each year. There is no mean level of medians.
+    The mean level is the mean over the years, weighted by the number of rows in each year. There is no mean level of
+    medians.
 
     Parameters
     ----------
@@ -435,13 +424,13 @@ def trend(
 
     Returns
     -------
-    The numbers of each year and the level (`terms`), and the changes (`contrasts`): from each year to the next, and from the
-    first year to the last.
+    The numbers of each year and the level (`terms`), and the changes from each year to the next and from the first to the
+    last (`contrasts`).
 
     Raises
     ------
-    InputError : in the cases in which `estimate` raises it; the message names the release. Also if two releases have the same
-        name or the same noise, or if the question has different meanings because the bins or units differ.
+    InputError : in the cases of `estimate`, with the name of the release. Also if two releases have the same name or the
+        same noise, or if the question has different meanings because the bins or units differ.
     """
     years = [_year(release, question) for release in releases]
     names = [year.name for year in years]
@@ -522,12 +511,7 @@ def _year(release: PublishedRelease | str | Path, question: str) -> _Year:
 
 
 def _of_year(name: str, read: Callable[[], T]) -> T:
-    """Call `read` for one year. If it raises an InputError, add the name of the year to the message.
-
-    Raises
-    ------
-    InputError : as in `read`, with the year's name.
-    """
+    """Call `read`, and add the name of the year to the message of an InputError."""
     try:
         return read()
     except InputError as error:
@@ -536,14 +520,12 @@ def _of_year(name: str, read: Callable[[], T]) -> T:
 
 
 def _same_noise(first: _Year, second: _Year) -> bool:
-    """Return whether two releases were made from the same noisy tables. If so, the second release contains no further
-    information.
-    """
+    """Return whether two releases were made from the same noisy tables, so that the second contains no further information."""
     return [table.values.tolist() for table in first.tables.tables] == [table.values.tolist() for table in second.tables.tables]
 
 
 def _name(folder: Path) -> str:
-    """Return the name of a release in a trend: its year in a multi-year plan, otherwise the name of its folder."""
+    """Return the year of a release in a multi-year plan, otherwise the name of its folder."""
     try:
         series = read_leniently((folder / "release.json").read_bytes()).series
     except (OSError, Unexpected):
@@ -561,13 +543,7 @@ def _tells_values(year: _Year) -> bool:
 
 
 def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
-    """Return the confidence level of each single interval that is needed so that `among` intervals together have the
-    promised confidence. The risk of an error is divided equally among these intervals.
-
-    Parameters
-    ----------
-    among : the number of intervals among which the risk is divided.
-    """
+    """Return the confidence of each single interval with which `among` intervals together have the promised confidence."""
     lost = sum(1 - confidence - year.tables.kept.spare(confidence) for year in years)
     risk = 1 - confidence - lost
     if not risk > 0:
@@ -579,7 +555,7 @@ def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
 
 
 def _change(earlier_year: _Year, later_year: _Year, label: str, confidence: float, among: int) -> Term:
-    """Return the change of one group's answer from the earlier to the later year, with its confidence intervals."""
+    """Return the change of one group's answer between two years, with confidence intervals."""
     level, parsed = _level_of([earlier_year, later_year], confidence, among), later_year.asked
     later, earlier = ((year.tables, year.asked, label, year.found[label]) for year in (later_year, earlier_year))
     term = _against(later, earlier, level)[0]
@@ -587,9 +563,7 @@ def _change(earlier_year: _Year, later_year: _Year, label: str, confidence: floa
 
 
 def _level(years: Sequence[_Year], label: str, confidence: float, among: int) -> Term:
-    """Compute the mean of the answers of all years for one group of rows. Each year counts in proportion to its number of
-    rows. Means of a column use the representative values of bins.
-    """
+    """Compute the mean of the answers of all years for one group, weighted by numbers of rows."""
     averages = [year.found[label][0] for year in years]
     level = _level_of(years, confidence, among)
     n_rows = sum(year.tables.release.n_rows for year in years)
@@ -614,8 +588,9 @@ def _level(years: Sequence[_Year], label: str, confidence: float, among: int) ->
 
 
 def _weighted(shares: Sequence[float], of_years: Sequence[Interval]) -> Interval:
-    """Return the confidence interval of a weighted mean of independent estimates. The distance from the mean to each end is the
-    root of the sum of the squared distances of the single estimates, each multiplied by its weight, as for standard errors.
+    """Return the confidence interval of a weighted mean of independent estimates.
+
+    The squared distance from the mean to an end is the sum of the squared weighted distances of the estimates.
     """
     middle = sum(share * estimate for share, (_, estimate, _) in zip(shares, of_years, strict=True))
     below = math.hypot(*(share * (estimate - low) for share, (low, estimate, _) in zip(shares, of_years, strict=True)))

@@ -1,5 +1,5 @@
 """Convert the statements of a release about sums over rows into linear constraints, and find the smallest and the largest
-answer that these constraints allow.
+answer that they allow.
 
 The variables of the linear program are the counts of the rows that the release used.
 """
@@ -32,7 +32,7 @@ Error = TypeVar("Error", CellError, RatioError, MeanError, Unmatched, SumErrors)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Facts:
-    """What a release states about the rows that it used, as linear constraints on the (n_cells,) counts R of these rows.
+    """What a release states about the rows that it used, as linear constraints on their (n_cells,) counts R.
 
     A cell is a combination of bins of some columns, or several combinations that no condition of the query distinguishes.
 
@@ -40,10 +40,10 @@ class Facts:
     ----------
     columns : names of the columns, in the order of the release.
     synthetic : (n_cells,) counts of the released table S. The counts R have the same total.
-    representative : (n_cells,) for each cell, the index of one of its combinations of bins. In this index, the last column
-        varies fastest.
-    kept : (n_cells,) False for a cell if every row in this cell would break a plausibility rule.
-    low, high : (n_cells,) lower and upper limits on the counts: low <= R <= high.
+    representative : (n_cells,) for each cell, the index of one of its combinations of bins (the last column varies
+        fastest).
+    kept : (n_cells,) False for a cell if every row in it would break a plausibility rule.
+    low, high : (n_cells,) limits: low <= R <= high.
     rows, row_limits : a sparse (n_rows, n_cells) matrix and an (n_rows,) array with the constraints rows @ R <= row_limits.
     """
 
@@ -63,8 +63,8 @@ class Facts:
 
 
 class Knowledge:
-    """Everything that a release states about the errors of its rows, as limits. With the stated confidence, all limits are
-    true at the same time. So bounds for any number of queries can be computed from them.
+    """All limits on the errors of rows that a release states. They hold at once with the stated confidence, so they give
+    bounds for any number of queries.
     """
 
     def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
@@ -87,9 +87,7 @@ class Knowledge:
 
     @cached_property
     def errors(self) -> tuple[KnownError, ...]:
-        """Return the errors that criteria limit, such as the errors of means: one for each criterion whose limit is finite and
-        can be used for bounds.
-        """
+        """The errors with finite limits from criteria that can be used for bounds, such as errors of means."""
         facts = public_facts(self.release)
         finite = [limit for limit in self.limits if math.isfinite(limit.limit)]
         explained = [(criterion_of(self.release, limit.index), limit.limit) for limit in finite]
@@ -97,13 +95,11 @@ class Knowledge:
         return tuple(error for error in errors if error is not None)
 
     def errors_of(self, kind: type[Error]) -> tuple[Error, ...]:
-        """Return the known limits on errors of one type, such as errors of means."""
+        """Return the known limits on errors of one type."""
         return tuple(error for error in self.errors if isinstance(error, kind))
 
     def groups(self, name: str) -> tuple[np.ndarray, ...]:
-        """Return the groups of bins of a column, as one (n_bins,) mask for each group. If the release states no groups for this
-        column, every bin is a group.
-        """
+        """Return an (n_bins,) mask for each stated group of bins of a column, or for each bin if it has no groups."""
         if (groups := self.release.groups.get(name)) is None:
             return tuple(np.eye(len(self.release.by_name[name].labels), dtype=bool))
         return tuple(np.array(group.inside) for group in groups)
@@ -123,13 +119,12 @@ class Knowledge:
 
 @dataclass(frozen=True, kw_only=True)
 class Maximum:
-    """An upper bound on a weighted sum of the counts R of the rows that a release used, such as the number of smokers.
+    """An upper bound on a weighted sum of the counts R.
 
     Attributes
     ----------
-    value : an upper bound on the expression, for all tables that satisfy the constraints.
-    table : (n_cells,) a table of real numbers for which the expression is close to the bound; the synthetic table if the solver
-        failed.
+    value : an upper bound on the sum, for all tables that satisfy the constraints.
+    table : (n_cells,) real numbers for which the sum is close to the bound; the synthetic table if the solver failed.
     """
 
     value: float
@@ -137,8 +132,7 @@ class Maximum:
 
 
 def maximum(facts: Facts, figure: np.ndarray) -> Maximum:
-    """Return an upper bound on a weighted sum of counts, `figure . R`, over all tables R that agree with the statements of a
-    release.
+    """Return an upper bound on `figure . R` over all tables R that agree with the statements of a release.
 
     Parameters
     ----------
@@ -153,9 +147,10 @@ def maximum(facts: Facts, figure: np.ndarray) -> Maximum:
 
 
 def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """Find the table with the largest weighted sum of counts among all tables that agree with the statements of a release.
-    This is a linear program. Return the multipliers of its constraints, the multiplier of the total number of rows, and the
-    table. If the solver fails, all multipliers are 0 and the table is the released table.
+    """Maximise a weighted sum of counts by a linear program. Return the multipliers of the constraints and of the total,
+    and the table.
+
+    If the solver fails, all multipliers are 0 and the table is the released table.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
@@ -195,8 +190,7 @@ wider, but still valid.
 def build_facts(
     knowledge: Knowledge, columns: Iterable[str], masks: Sequence[np.ndarray], keep: str | None = None, *, means: bool = True
 ) -> Facts:
-    """Collect what a release states about the number of rows in each cell (combination of bins) of some columns, as linear
-    constraints.
+    """Collect what a release states about the number of rows in each cell of some columns, as linear constraints.
 
     Parameters
     ----------
@@ -226,11 +220,10 @@ def build_facts(
 
 
 def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tuple[int, ...]:
-    """Return, for each group of a column, a lower bound on its number of rows among the private rows that the release used.
-    Only rows with a value of `averaged` are counted. If no column is given, all rows are one group.
+    """Return a lower bound on the number of used rows with a value of `averaged` in each group of a column.
 
-    The bound comes from the table of the column. If the averaged column can have missing values, the bound comes from the
-    table of both columns.
+    Without a column, all rows are one group. The bound comes from the table of the column, and of the averaged column if
+    its values can be missing.
     """
     present = knowledge.release.by_name[averaged].present
     whole = present == len(knowledge.release.by_name[averaged].labels)
@@ -250,9 +243,8 @@ def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tu
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Numbers:
-    """The (n_cells,) numbers that the rows in each cell contribute to a mean. Rows of the released table have the
-    representative value of their bin. Rows that the release used have a value between the lowest and the highest value of their
-    bin.
+    """The (n_cells,) numbers that rows contribute to a mean: the representative values for released rows, and the lowest
+    and highest values of the bins for used rows.
     """
 
     number: np.ndarray
@@ -261,9 +253,7 @@ class _Numbers:
 
 
 class _Builder:
-    """Translates the statements of a release into linear constraints on the counts R of the rows that it used: limits on single
-    cells, and constraints "weights . R <= limit".
-    """
+    """Translates the statements of a release into limits on single cells, and constraints "weights . R <= limit"."""
 
     def __init__(self, knowledge: Knowledge, columns: Iterable[str], conditions: Sequence[np.ndarray], keep: str | None):
         self.knowledge, self.n = knowledge, knowledge.n
@@ -286,7 +276,6 @@ class _Builder:
         self.limits: list[np.ndarray] = []
 
     def facts(self) -> Facts:
-        """Return everything that was collected, as constraints for a linear program."""
         first = [np.unique(into, return_index=True)[1] for into in self.into]
         return Facts(
             columns=self.names,
@@ -300,9 +289,7 @@ class _Builder:
         )
 
     def _merged(self, axis: int, conditions: Sequence[np.ndarray], keep: str | None) -> np.ndarray:
-        """Choose bins of a column to merge, so that the linear program becomes smaller. Two bins are merged if no condition
-        and no group contains only one of them. Return an (n_bins,) array with the same number for bins that are merged.
-        """
+        """Return an (n_bins,) array with equal numbers for bins of a column that no condition and no group distinguishes."""
         name, n_bins = self.names[axis], self.shape[axis]
         if name == keep:
             return np.arange(n_bins)
@@ -316,17 +303,13 @@ class _Builder:
         return np.argsort(np.argsort(first))[into.ravel()]  # numbered in the order of the bins
 
     def _sum(self, fine: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-        """Sum an array over bins that were merged. Return one sum for each cell of the linear program, in the table of these
-        columns (`axes`).
-        """
+        """Sum an array over merged bins, in the table of these columns (`axes`) of the linear program."""
         for position, axis in enumerate(axes):
             fine = with_merged_bins(np.asarray(fine, dtype=float), position, self.into[axis], self.sizes[axis])
         return fine.ravel()
 
     def add_cells(self) -> None:
-        """Add limits on the number of rows in each single cell. They follow from the known errors of cells, and from the rules
-        that allow no row of the file in a cell.
-        """
+        """Add limits on single cells, from the known errors of cells and from the rules for private rows."""
         empty = np.zeros(self.shape, dtype=bool)
         for rule in self.knowledge.raw_rules:
             forbidden = excluded(rule, self.schema)
@@ -339,8 +322,8 @@ class _Builder:
         self.high[~self.kept] = 0.0
 
     def add_sub_tables(self) -> None:
-        """Add limits on the cells of all tables with fewer columns. The smallest tables come first, and the rest is left
-        out if the linear program would become too large.
+        """Add limits on the cells of tables with fewer columns, the smallest first, until the linear program would be too
+        large.
         """
         tables = [chosen for size in range(1, len(self.schema)) for chosen in combinations(self.axes, size)]
         for axes in tables[: MAX_ENTRIES // (2 * len(self.synthetic))]:
@@ -349,11 +332,10 @@ class _Builder:
                 self._add_rows(self._cell_of(axes), -1.0, -self._sum(lowest, axes))
 
     def _limits_of(self, axes: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the lowest and the highest possible count of each cell in the table of these columns (`axes`), before any
-        bins are merged. There is one pair of arrays for each statement of the release about this table.
+        """Yield lower and upper limits on the counts of a table of these columns (`axes`), a pair for each statement.
 
-        An absolute error of at most a gives |R - S| <= floor(n a), because counts are whole. A ratio of at most g gives (S + 1)
-        / g <= R + 1 <= (S + 1) g.
+        An absolute error of at most a gives |R - S| <= floor(n a), because counts are whole. A ratio of at most g gives (S
+        + 1) / g <= R + 1 <= (S + 1) g.
         """
         synthetic = self.knowledge.release.counts.marginal([self.places[axis] for axis in axes]).astype(float)
         names = [self.names[axis] for axis in axes]
@@ -369,8 +351,8 @@ class _Builder:
                 yield np.maximum(0.0, lowest), np.floor((synthetic + 1) * ratio.factor - 1 + 1e-9)
 
     def add_first_bins(self) -> None:
-        """Add limits on the number of rows in the first 1, 2, ... bins of each ordered column in a noisy table. A limit is left
-        out if these bins were merged with other bins.
+        """Add limits on the number of rows in the first 1, 2, ... bins of each ordered column, unless these bins were
+        merged with others.
         """
         for axis, name in enumerate(self.names):
             limits = self.knowledge.measured.first_bins(name) if self.knowledge.measured else None
@@ -382,9 +364,7 @@ class _Builder:
                     self._add_sum(inside.astype(float), highest, lowest)
 
     def add_numbers(self, name: str) -> None:
-        """Add limits on sums of a column's numbers over some rows, such as the sum of incomes in one region. The limits follow
-        from noisy tables. A limit is left out if bins were merged in such a way that its sum can no longer be computed.
-        """
+        """Add limits from noisy tables on sums of a column's numbers over some rows, unless merged bins prevent it."""
         if self.knowledge.measured is None or self.sizes[self.names.index(name)] != self.shape[self.names.index(name)]:
             return
         bins = self._cell_of((self.names.index(name),))
@@ -397,9 +377,7 @@ class _Builder:
                 self._add_sum(number_sum.steps[bins] * cells.astype(float), number_sum.high, number_sum.low)
 
     def add_sums(self, error: SumError) -> None:
-        """Add limits on weighted sums of counts, whose errors the release limits. A sum is used only if it is a sum over some
-        of these columns and if bins that were merged have equal weights.
-        """
+        """Add limits on weighted sums of counts with known errors, if merged bins have equal weights."""
         if not set(error.columns) <= set(self.names):
             return
         axes = tuple(self.names.index(name) for name in error.columns)
@@ -415,8 +393,7 @@ class _Builder:
                 self._add_sum(merged[cells], most + 1e-9 * self.n)  # the rounding of the sums is added
 
     def add_mean(self, error: MeanError) -> None:
-        """Add limits that follow from a criterion on means, such as the mean income in each region. The criterion is used only
-        if the averaged column is one of these columns and none of its bins are merged.
+        """Add limits from a criterion on means, if the averaged column is present with none of its bins merged.
 
         The means cover only rows with a value in the averaged column. The group of missing values is left out.
         """
@@ -447,14 +424,13 @@ class _Builder:
         return self.smallest[name, averaged]
 
     def _mean(self, numbers: _Numbers, cells: np.ndarray, smallest: int, error: MeanError) -> None:
-        """Add limits that follow from the known error of the mean of a group. The rows that the release used contain at least
-        `smallest` rows of the group.
+        """Add limits from the known error of the mean of a group, of which R contains at least `smallest` rows.
 
-        If a group has fewer than m rows, the criterion adds rows with the value w, the middle of its range, until there are m
-        rows. Let mu be the mean in S, and e the limit. Consider the sum of (value - mu - e) over the rows of R. The sum is at
-        most 0 if the group has at least m rows in R. Otherwise it is at most (m - size) max(0, mu + e - w). The lower limits
-        follow in the same way. A row's value is at least the lowest value of its bin. So the sum of (lowest - mu - e) R(cell)
-        over the cells has the same limit. The lower limit uses the highest value instead.
+        If a group has fewer than m rows, the criterion adds rows with the value w, the middle of its range, until there are
+        m rows. Let mu be the mean in S, and e the limit. The sum of (value - mu - e) over the rows of R is at most 0 if the
+        group has at least m rows in R; otherwise at most (m - size) max(0, mu + e - w). A row's value is at least the
+        lowest value of its bin, so the sum of (lowest - mu - e) R(cell) over the cells has the same limit. The lower limits
+        follow in the same way, with the highest values.
         """
         size = float(self.synthetic[cells].sum())
         if not size:
@@ -470,11 +446,12 @@ class _Builder:
             self._add_sum((sign * (nearest - mean) - error.most) * cells, beyond + rounding)
 
     def add_unmatched(self, unmatched: Unmatched, condition: np.ndarray) -> None:
-        """Add limits on the number of rows that meet a condition, among the private rows that the release used. The limits
-        follow from a criterion that pairs private rows with similar released rows and limits how many have no partner.
+        """Add limits on the number of used rows that meet a condition, from a criterion that limits how many rows have no
+        similar partner.
 
-        If a row of R meets the condition, it is unmatched, or its partner in S meets the condition or lies one step outside. If
-        all cells similar to a row of S meet the condition, this row is unmatched, or its partner in R meets the condition.
+        If a row of R meets the condition, it is unmatched, or its partner in S meets the condition or lies one step
+        outside. If all cells similar to a row of S meet the condition, this row is unmatched, or its partner in R meets the
+        condition.
         """
         inside = condition.reshape(self.shape)
         ignored = tuple(self.names.index(name) for name in unmatched.ignored if name in self.names)
@@ -493,33 +470,25 @@ class _Builder:
         self._add_sum(weights, synthetic[reach].sum() + unmatched.rows, synthetic[core].sum() - unmatched.rows)
 
     def _cell_of(self, axes: tuple[int, ...]) -> np.ndarray:
-        """Return, for each cell of the linear program, the cell of a smaller table that contains it, as an (n_cells,) array
-        of indices. The smaller table has only some of the columns (`axes`).
-        """
+        """Return, for each cell, the index of the cell that contains it in the table of these columns (`axes`)."""
         digits = np.unravel_index(np.arange(math.prod(self.sizes)), self.sizes)
         return np.ravel_multi_index([digits[axis] for axis in axes], [self.sizes[axis] for axis in axes])
 
     def _in_bins(self, axis: int, bins: np.ndarray) -> np.ndarray | None:
-        """Return an (n_cells,) mask of those cells of the linear program that lie in the given bins of a column. The result is
-        None if these bins were merged with other bins.
-        """
+        """Return an (n_cells,) mask of the cells in these bins of a column, or None if the bins were merged with others."""
         into = self.into[axis]
         inside = np.bincount(into[bins], minlength=self.sizes[axis]) > 0
         return inside[self._cell_of((axis,))] if (inside[into] == bins).all() else None
 
     def _add_sum(self, weights: np.ndarray, highest: float, lowest: float | None = None) -> None:
-        """Limit a weighted sum of the counts R over all cells: it is at most `highest` and, if `lowest` is given, at least
-        `lowest`.
-        """
+        """Limit a weighted sum of the counts R from above and, if `lowest` is given, from below."""
         all_cells = np.zeros(len(weights), dtype=np.int64)
         self._add_rows(all_cells, weights, np.array([highest]))
         if lowest is not None:
             self._add_rows(all_cells, -weights, np.array([-lowest]))
 
     def _add_rows(self, row_of: np.ndarray, weights: np.ndarray | float, limits: np.ndarray) -> None:
-        """Add upper limits on several weighted sums of the counts R. Cell c belongs to the sum with the number row_of[c],
-        and the sum with number i is at most limits[i].
-        """
+        """Add upper limits on several weighted sums of R: cell c belongs to sum row_of[c], and sum i is at most limits[i]."""
         first = sum(len(earlier) for earlier in self.limits)
         self.blocks.append((row_of + first, np.broadcast_to(weights, row_of.shape)))
         self.limits.append(limits.astype(float))

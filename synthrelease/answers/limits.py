@@ -1,24 +1,21 @@
-"""Compute limits on the true errors of a release from its criterion values, its measured tables, and the way in which its rows
-were drawn.
+"""Compute limits on the true errors of a release from its criterion values, its measured tables, and the drawing of its
+rows.
 
-Every criterion value of a release met its threshold. It is the true error E of the candidate plus Laplace noise of scale b, and
-is published only if it is at most the threshold T. Candidates with large errors are published only if their noise is
-favourable. So the limit "criterion value + b ln(1 / (2 risk))" is too small. The limit below takes this selection into account.
-Let F be the distribution function of the noise. Among accepted criterion values of a candidate with true error E, a value of at
-most v has the probability
+A criterion value is the true error E of the candidate plus Laplace noise of scale b, and is published only if it is at most
+the threshold T. Candidates with large errors are published only with favourable noise, so the limit "criterion value + b
+ln(1 / (2 risk))" is too small. Let F be the distribution function of the noise. Among accepted criterion values of a
+candidate with true error E, a value of at most v has the probability
 
     p(v; E) = F(v - E) / F(T - E).
 
-The probability p falls as E grows, and equals kappa = exp(-(T - v)/b) for every E >= T. Above the threshold, the distribution
-of an accepted criterion value does not depend on E. The limit is the E at which p(v; E) equals the risk. For kappa < risk, the
-limit is
+The probability p falls as E grows, and equals kappa = exp(-(T - v)/b) for every E >= T. The limit is the E at which p(v; E)
+equals the risk. For kappa < risk, the limit is
 
     v + b ln( (1 - sqrt(1 - kappa / risk)) / kappa ).
 
-The limit is never above T. For a criterion value far below the threshold, the limit is v + b ln(1 / (2 risk)), as without
-selection. With kappa >= risk, the criterion value is so close to its threshold that the limit is infinite. Given the released
-table, the probability that its true error exceeds the limit is at most the risk, for any acceptance probability (theory 13.1,
-limit behind an accepted figure).
+The limit is never above T. Far below the threshold, it is v + b ln(1 / (2 risk)), as without selection. With kappa >= risk,
+it is infinite. Given the released table, the probability that its true error exceeds the limit is at most the risk, for any
+acceptance probability (theory 13.1, limit behind an accepted figure).
 """
 
 from __future__ import annotations
@@ -59,19 +56,17 @@ RISK = 0.02
 
 @dataclass(frozen=True, kw_only=True)
 class KeptRows:
-    """What a release states about K, the number of rows of the file that the public rules keep. K may be published exactly
-    or with noise, or only a lower bound may be stated.
+    """What a release states about K, the number of rows of the file that the public rules keep.
 
     Attributes
     ----------
-    way : "whole" (all rows of the file), "exact" (K is published), "counted" (K is published with noise) or "stated" (K is at
-        least the stated number).
-    drawn : the number of rows that the criterion values describe. These rows are a uniformly random subset of the K rows.
-    number : K if K is published exactly; otherwise the noisy value of K (counted) or the lower bound on K (stated).
+    way : "whole" (all rows of the file), "exact" (K is published), "counted" (K is published with noise) or "stated" (K is
+        at least the stated number).
+    drawn : the number of rows that the criterion values describe, a uniformly random subset of the K rows.
+    number : K ("whole", "exact"), its noisy value ("counted") or a lower bound ("stated").
     most : the number of rows in the file, which is always an upper bound on K.
-    scale : the scale b of the noise in a counted number, with Pr[z] proportional to exp(-|z| / b). None if the number has no
-        noise.
-    margin : the margin that was subtracted from the counted number, so that the release does not use more rows than were kept.
+    scale : the scale b of the noise in a counted number, with Pr[z] proportional to exp(-|z| / b), or None.
+    margin : the margin subtracted from the counted number, so that the release does not use more rows than were kept.
     few : whether the counted number was below the margin. There is then no lower bound on K.
     """
 
@@ -88,8 +83,8 @@ class KeptRows:
     def of(cls, release: PublishedRelease | ReleaseDocument) -> KeptRows:
         """Return what a release states about K, the number of rows of the file that the rules keep.
 
-        A counted number is the number of rows that the release used, plus the margin. The sum may have been below 1 or above
-        the number of rows of the file, and was then clipped to this limit.
+        A counted number is the number of used rows plus the margin, unless it was clipped to 1 or to the number of rows of
+        the file.
         """
         n_drawn, domain = release.n_rows, release.domain
         worked = n_drawn if release.divided_rows is None else release.divided_rows
@@ -112,26 +107,25 @@ class KeptRows:
 
     @property
     def known(self) -> bool:
-        """Whether the release publishes exactly how many rows of the file the rules keep."""
+        """Whether the release publishes K exactly."""
         return self.way in ("exact", "whole")
 
     @property
     def shortfall(self) -> float:
-        """An upper bound on the probability of a shortfall: the rules kept fewer rows than the release used, and public rows
-        were added.
+        """An upper bound on the probability that the rules kept fewer rows than the release used, so that public rows were
+        added.
         """
         return float(SHORTFALL) if self.way == "counted" else 0.0
 
     @property
     def left_out(self) -> float:
-        """The share of the rows kept by the rules that the criterion values do not describe, because these rows were not drawn.
-        If the release states only a lower bound on the number of kept rows, this is the largest possible share.
+        """The share of the rows kept by the rules that were not drawn, or its largest possible value if K has only a lower
+        bound.
         """
         return 1 - self.drawn / max(self.most if self.way == "stated" else self.number, self.drawn)
 
     def spare(self, confidence: float) -> float:
-        """Return the risk of error that is left for intervals: 1 - confidence, minus the largest possible probability that
-        the rules kept fewer rows than the release used (`shortfall`).
+        """Return the risk that is left for intervals: 1 - confidence - `shortfall`.
 
         Raises
         ------
@@ -146,17 +140,15 @@ class KeptRows:
         )
 
     def limits(self, risk: float) -> tuple[int, int]:
-        """Return a lower and an upper limit on the number of rows that the rules keep. The probability that a limit is wrong is
-        at most `risk`, plus the probability of a shortfall.
-        """
+        """Return limits on K. The probability that one is wrong is at most `risk`, plus the probability of a shortfall."""
         if self.scale is None:
             return self.number, self.most
         reach = DiscreteLaplace(self.scale).rounded_up.limit(risk)
         return (0 if self.few else max(0, self.number - reach)), min(self.most, self.number + reach)
 
     def more(self, risk: float) -> int:
-        """Return an upper limit on the number of rows that the rules keep but that were not drawn for the release. The limit is
-        wrong with probability at most `risk`.
+        """Return an upper limit on the number of kept rows that were not drawn, which is wrong with probability at most
+        `risk`.
         """
         if self.scale is None:
             return self.most - self.drawn
@@ -164,7 +156,7 @@ class KeptRows:
         return max(0, min(self.most, self.drawn + self.margin + reach) - self.drawn)
 
     def in_words(self, risk: float) -> str:
-        """Return a phrase for the rows that the rules keep, such as "all its 5,000 rows", to be printed after "the file:"."""
+        """Return a phrase for the rows that the rules keep, such as "all its 5,000 rows"."""
         rows = f"{self.most:,} rows" if self.persons is None else f"rows (the first rows of {self.persons:,} persons)"
         if self.way == "whole":
             return f"all its {rows}"
@@ -193,8 +185,8 @@ class KeptRows:
 
 
 def sum_limit(noise: CountNoise, count: int, risk: float) -> int:
-    """Return a limit on the sum of `count` independent noise terms: its absolute value exceeds the limit with probability at
-    most `risk`, which is in (0, 1).
+    """Return a limit that the absolute sum of `count` independent noise terms exceeds with probability at most `risk`, in
+    (0, 1).
     """
     from synthrelease.generators.measurements import noise_limit  # here, because only measured tables need it
 
@@ -203,13 +195,13 @@ def sum_limit(noise: CountNoise, count: int, risk: float) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NumberSum:
-    """Lower and upper limits on the sum of a column's numbers (such as incomes, in steps of a grid) over the rows in some bins
-    of another column (such as one region).
+    """Limits on the sum of a column's numbers (such as incomes) over the rows in some bins of another column (such as one
+    region).
 
     Attributes
     ----------
-    steps : (n_bins,) whole numbers: the representative values of the bins on a grid, relative to the middle of their range, or
-        0 for missing values.
+    steps : (n_bins,) whole numbers: representative values on a grid, relative to the middle of their range, or 0 for
+        missing values.
     by, inside : another column, and an (n_bins,) mask of its bins.
     """
 
@@ -222,13 +214,12 @@ class NumberSum:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeasuredLimits:
-    """The limits on counts of private rows that follow from published noisy tables. The noise has a known distribution, so
-    that each noisy count is close to the exact count.
+    """The limits on counts of private rows that follow from published noisy tables.
 
     Attributes
     ----------
     measurements : the noisy tables on the released bins.
-    risk : upper bound on the probability, over all noise in the run, that a table is released and at least one of the limits is
+    risk : upper bound on the probability, over all noise in the run, that a table is released and at least one limit is
         wrong.
     each : the risk for each sum: `risk` divided by the number of sums and by `measured_times`.
     n_sums : the number of sums that have limits.
@@ -242,8 +233,7 @@ class MeasuredLimits:
 
     @classmethod
     def of(cls, release: PublishedRelease, risk: float, acceptance: float | None) -> MeasuredLimits | None:
-        """Collect the limits that follow from the noisy tables of a release. Return None if it publishes no such tables, or
-        if the number of measurements before the release had no limit.
+        """Collect the limits, or return None if there are no noisy tables, or if the number of measurements had no limit.
 
         Parameters
         ----------
@@ -256,15 +246,15 @@ class MeasuredLimits:
         return cls(release=release, measurements=release.measurements, risk=risk, each=risk / (times * sums), n_sums=sums)
 
     def cells(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the lowest and the highest possible count of each cell in the table of these columns, for the rows that the
-        release used. The axes are in the given order. Return None if no noisy table contains the columns.
+        """Return lower and upper limits on the cells of these columns (in this order) for the used rows, or None without
+        such a table.
         """
         limits_of_tables = [self._around(table, *_sub_table(table, names)) for table in self._with(names)]
         return _narrowest(limits_of_tables)
 
     def first_bins(self, name: str) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return limits on the number of private rows in the first bin, the first two bins, and so on, of an ordered
-        column. Return None if the bins have no order, or if no noisy table contains the column.
+        """Return limits on the number of private rows in the first 1, 2, ... bins of a column, or None if it is unordered
+        or not measured.
         """
         present = _in_order(self.release, name)
         if not present:
@@ -276,8 +266,8 @@ class MeasuredLimits:
         return _narrowest(limits_of_tables)
 
     def number_sums(self, name: str) -> Iterator[NumberSum]:
-        """Yield limits on sums of a column's numbers, such as incomes. Each sum covers the rows in one bin, or in the first 2,
-        3, ... bins, of another column of the same noisy table.
+        """Yield limits on sums of a column's numbers over the rows in each bin, and in the first 2, 3, ... bins, of another
+        column.
         """
         from synthrelease.generators.measurements import noise_limit
 
@@ -298,9 +288,7 @@ class MeasuredLimits:
                     yield NumberSum(steps=steps, by=by, inside=inside, low=value - limit, high=value + limit)
 
     def scored_sums(self) -> Iterator[SumError]:
-        """Yield limits on published sums of scores, where each row gets a score for its bins, such as 3 for "often". Each
-        limit is a constraint on a weighted sum of counts.
-        """
+        """Yield limits on published sums of scores, each of which is a weighted sum of counts."""
         from synthrelease.generators.measured_noise import entry_limit  # few readers need sums
 
         for measured in self.measurements.sums:
@@ -321,9 +309,7 @@ class MeasuredLimits:
         return np.maximum(0, values - limits), np.minimum(self.release.n_rows, values + limits)
 
     def in_words(self) -> str:
-        """Summarise these limits in a phrase for readers, such as "3 published noisy tables: the error of each cell is at
-        most 40 rows".
-        """
+        """Summarise these limits, such as "3 published noisy tables: the error of each cell is at most 40 rows"."""
         noises = [table.noise for table in self.measurements.tables]
         widest, narrowest = (sum_limit(noise, 1, self.each) for noise in (max(noises), min(noises)))
         rows = so_many(narrowest, "row") if narrowest == widest else f"{narrowest:,} to {widest:,} rows"
@@ -334,11 +320,10 @@ class MeasuredLimits:
 
 
 def measured_times(release: PublishedRelease, acceptance: float | None) -> float | None:
-    """Return the number by which the risk of a limit is divided, because a release may come after several noisy measurements.
-    The result is None if no tables are published, or if the number of measurements has no upper bound.
+    """Return the number by which the risk of a limit is divided, because several noisy measurements may precede a release.
 
-    The number is an upper bound on the mean number of measurements before the release. For shared measurements, it is the
-    number of binnings that could have been published.
+    It is an upper bound on the mean number of measurements before the release, times the number of binnings that could have
+    been published. It is None without tables, or without an upper bound.
     """
     measurements = release.measurements
     if measurements is None or not measurements.tables:
@@ -348,9 +333,7 @@ def measured_times(release: PublishedRelease, acceptance: float | None) -> float
 
 
 def _sub_table(table: PublishedMeasurement, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Sum up a noisy table over all columns except the named ones. Return these sums, and the number of noisy counts that
-    each of them contains.
-    """
+    """Sum a noisy table over all columns except the named ones. Return the sums, and the number of noisy counts in each."""
     return added_up(table.values, table.columns, names), added_up(table.cells, table.columns, names)
 
 
@@ -362,8 +345,8 @@ def _narrowest(limits_of_tables: Sequence[tuple[np.ndarray, np.ndarray]]) -> tup
 
 
 def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
-    """Count the sums over a noisy table that get limits: its cells, the cells of all tables with fewer of its columns, the
-    first 2, 3, ... bins of each ordered column, and sums of numbers (such as incomes) over bins of another column.
+    """Count the sums over a noisy table that get limits: all marginal cells, the first 2, 3, ... bins of ordered columns,
+    and sums of numbers over bins of another column.
     """
     sizes = table.values.shape
     subsets = [chosen for width in range(1, len(sizes) + 1) for chosen in combinations(sizes, width)]
@@ -374,18 +357,14 @@ def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
 
 
 def _bins_and_runs(release: PublishedRelease, name: str) -> list[np.ndarray]:
-    """Return a mask for each bin of a column. If its bins are ordered, also return a mask for the first 2 bins, a mask for the
-    first 3 bins, and so on.
-    """
+    """Return a mask for each bin of a column and, if its bins are ordered, for the first 2, 3, ... bins."""
     bins = np.arange(len(release.by_name[name].labels))
     runs = range(2, _in_order(release, name) + 1)
     return [*(bins == bin_ for bin_ in bins), *(bins < length for length in runs)]
 
 
 def _numbered(release: PublishedRelease) -> set[str]:
-    """Return the columns whose numbers can be summed: every bin, except the bin for missing values, has a representative value,
-    and these values are not all equal.
-    """
+    """Return the columns whose bins of values all have representative values, which are not all equal."""
     numbers_of = {column.name: column.numbers[: column.present] for column in release.schema}
     return {name for name, numbers in numbers_of.items() if None not in numbers and len(set(numbers)) > 1}
 
@@ -400,7 +379,7 @@ def _steps(release: PublishedRelease, name: str) -> np.ndarray:
 
 
 def _in_order(release: PublishedRelease, name: str) -> int:
-    """Return the number of ordered bins of a column (without the bin of missing values), or 0 if its bins have no order."""
+    """Return the number of ordered bins of values of a column, or 0 if its bins have no order."""
     column = release.by_name[name]
     return column.present if column.ordered else 0
 
@@ -421,8 +400,7 @@ class Limit:
     ----------
     index : position of the criterion in the release's list of criteria.
     score : the released value of this criterion.
-    limit : the upper limit on the true error, in the same unit as the criterion value. It is infinite if no limit follows from
-        the criterion value.
+    limit : the upper limit on the true error, in the unit of the criterion value, or infinity.
     risk : upper bound on the probability, given the released table, that the true error exceeds the limit.
     """
 
@@ -433,19 +411,18 @@ class Limit:
 
 
 def limits(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[Limit, ...]:
-    """Return an upper limit on the exact value of each criterion with known noise. With the stated confidence, all these
-    limits are true at the same time.
+    """Return an upper limit on the exact value of each criterion with known noise. All limits hold at once with the stated
+    confidence.
 
     Parameters
     ----------
     confidence : the confidence that all limits are true, at least 0.5 and below 1.
-    acceptance : a lower bound on the probability that a round is accepted, for example from a rehearsal. With it, a second
-        limit follows from every criterion value. This limit is finite even near the threshold.
+    acceptance : a lower bound on the probability that a round is accepted, for example from a rehearsal. It gives every
+        criterion value a second limit, which is finite even near the threshold.
 
     Raises
     ------
-    InputError : if the confidence or the acceptance probability is out of range, or if the release has no criterion value from
-        which a limit follows.
+    InputError : if the confidence or the acceptance probability is out of range, or if no limit follows from the release.
     """
     check_confidence(confidence)
     if acceptance is not None and not 0 < acceptance <= 1:
@@ -470,31 +447,23 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
 
 
 def _has_known_noise(score: Score) -> bool:
-    """Return whether the distribution of the noise in a criterion value is known."""
     return score.mechanism == "Laplace" or score.one_noise is not None
 
 
 def _usable(kind: str) -> bool:
-    """Return whether a limit on a criterion of this kind implies limits on the errors of other queries, which the criterion
-    does not measure itself.
-    """
+    """Return whether a limit on a criterion of this kind implies limits on the errors of other queries."""
     return kind in CRITERIA and not explanation_of(kind).no_bounds
 
 
 def check_confidence(confidence: float) -> None:
-    """Check that a confidence is at least 0.5 and below 1.
-
-    Raises
-    ------
-    InputError : if the number is below 0.5 or at least 1.
-    """
+    """Raise an InputError unless a confidence is at least 0.5 and below 1."""
     if not 0.5 <= confidence < 1:
         raise InputError(f"confidence: expected a number of at least 0.5 and below 1, found {confidence:g}.")
 
 
 def divided_risk(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[float, float]:
-    """Divide the risk that a limit is wrong between two sources: the limits from criterion values, and the limits from
-    published noisy tables. If the release publishes noisy tables, each source gets half of the risk.
+    """Divide the risk that a limit is wrong between criterion values and published noisy tables, half each if there are
+    such tables.
 
     The division depends on which files are published, never on a criterion value or a noisy count.
     """
@@ -503,9 +472,7 @@ def divided_risk(release: PublishedRelease, confidence: float, acceptance: float
 
 
 def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[int, float]:
-    """Divide the risk that a limit is wrong among the criteria in `usable`. Return the part of each criterion, by its index
-    in the release. The parts depend only on the kinds of the criteria, and add up to `risk`.
-    """
+    """Divide the risk among the criteria in `usable`, by their kinds alone. Return their parts by index."""
     if not usable:
         return {}
     absolute = [i for i in usable if explanation_of(release.criteria[i].kind).bounds_every_cell]
@@ -538,17 +505,18 @@ def _limit(score: Score, n: int, risk: float, acceptance: float | None) -> float
 
 
 def selected_limit(value: float, threshold: float, scale: float, risk: float, step: float = 0.0) -> float:
-    """Return an upper limit on the true error of a criterion, given its released noisy value. The limit allows for the
-    selection: values above the threshold are never released.
+    """Return an upper limit on the true error of a criterion, given its released noisy value.
+
+    The limit allows for the selection: values above the threshold are never released.
 
     Parameters
     ----------
     value, threshold : the released value and the threshold of the criterion.
     scale : the scale of the Laplace noise in the value.
     risk : the allowed probability that the limit is too small, between 0 and 1/2.
-    step : step of the grid to which criterion values are rounded. Rounding changed the value by at most half a step. In the
-        tails, discrete noise of at least z steps is at most as likely as continuous noise of at least z - 1/2 steps (1/(1+a) <=
-        a^(-1/2)/2).
+    step : step of the grid to which criterion values are rounded, which changed the value by at most half a step. In the
+        tails, discrete noise of at least z steps is at most as likely as continuous noise of at least z - 1/2 steps
+        (1/(1+a) <= a^(-1/2)/2).
     """
     if not value <= threshold:
         return math.inf

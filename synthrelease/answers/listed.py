@@ -1,8 +1,7 @@
 """List every statistic that can be estimated from the published noisy tables, as the rows of estimates.csv.
 
-The list is for readers who do not have this program. It contains the bins of each column, the cells of each pair, means by
-groups, and the intended questions of the release with their contrasts. Each number equals the answer of `estimate` to the same
-question.
+The list, for readers who do not have this program, contains the bins of each column, the cells of each pair, means by
+groups, and the intended questions with their contrasts. Each number equals the answer of `estimate` to the same question.
 """
 
 from __future__ import annotations
@@ -45,24 +44,22 @@ _BEFORE = "cannot be told"  # The text of version 1.0.0 for "not estimable"
 
 @dataclass(frozen=True, kw_only=True)
 class EstimateLine:
-    """One row of estimates.csv: an estimated statistic, such as the mean of a column in one group, with its intervals.
+    """One row of estimates.csv: an estimated statistic with its intervals.
 
     Attributes
     ----------
-    statistic : "count", "share", "mean", "mean of bin numbers" or "median". For intended questions, the statistic can also be
-        "risk difference", "risk ratio", "odds ratio", "difference of means", "difference of medians" or "slope". Statistics
-        that begin with "weighted" count every row with its design weight. All other statistics count every row once.
-    column, value : for a share or count, the counted rows are those in the bin with the label `value` of the column `column`.
-        For a mean, median or slope, `column` is the column that the number describes. For a median, `value` is the label of the
-        bin that contains the median.
-    by, group : the statistic covers the rows with the value `group` in the column `by`. Both are "" if the statistic covers all
-        rows. A count is the number of rows that have both values.
+    statistic : "count", "share", "mean", "mean of bin numbers" or "median"; for intended questions also "risk difference",
+        "risk ratio", "odds ratio", "difference of means", "difference of medians" or "slope". Statistics that begin with
+        "weighted" count every row with its design weight, all others count it once.
+    column, value : for a share or count, the counted rows are in the bin `value` of the column `column`. For a mean, median
+        or slope, `column` is the described column; for a median, `value` is the bin that contains it.
+    by, group : the statistic covers the rows with the value `group` in the column `by`, or all rows if both are "".
     question : an intended question in the form of `synthrelease estimate`; "" otherwise.
-    estimate, standard_error : the estimate from the noisy tables and its standard error. The estimate is None if the statistic
-        is not estimable. The standard error is None in the same case, and for a count in a question.
+    estimate, standard_error : the estimate from the noisy tables and its standard error, or None if the statistic is not
+        estimable. A count in a question has no standard error.
     lower, upper : the interval for the rows of the file that the rules keep.
-    population_lower, population_upper : the interval for a population of which these rows are a simple random sample. Both are
-        None for the cells of pairs, and for a release that declares that its rows are no simple random sample.
+    population_lower, population_upper : the interval for a population of which these rows are a simple random sample. None
+        for the cells of pairs, and for a release that declares that its rows are no simple random sample.
     told : "yes" if the statistic is estimable, otherwise "not estimable".
     source : "measured table", "sum over a measured table", or the number of combined tables.
     """
@@ -94,7 +91,7 @@ _FROM_ESTIMATE = len(NAMES) - NAMES.index(NUMBERS[0])
 
 @dataclass(frozen=True, kw_only=True)
 class _InBin(Condition):
-    """The condition that a row lies in one particular bin of a column, which may be the bin of missing values."""
+    """The condition that a row lies in one bin of a column, which may be the bin of missing values."""
 
     column: PublishedColumn
     place: int
@@ -111,9 +108,10 @@ class _InBin(Condition):
 def listed(
     release: PublishedRelease, intended: Sequence[str] = (), confidence: float = 0.95, *, as_first: bool = False
 ) -> list[EstimateLine]:
-    """Compute all lines of estimates.csv: first the answers to the questions that the release is meant to answer, then
-    statistics of each column, and for pairs of columns the means in groups and the counts of cells. The list is empty if
-    nothing is estimable.
+    """Compute all lines of estimates.csv: intended questions, statistics of each column, then means in groups and counts of
+    pairs.
+
+    The list is empty if nothing is estimable.
 
     Parameters
     ----------
@@ -144,12 +142,12 @@ def listed(
 def pairs(
     schema: Sequence[PublishedColumn], measured: Sequence[Sequence[str]]
 ) -> list[tuple[PublishedColumn, PublishedColumn]]:
-    """Choose the pairs of columns whose cells estimates.csv lists: pairs that were measured together, the smallest ones
-    first, as long as there is room. The columns of each pair are in the order of the release.
+    """Choose the pairs of columns whose cells estimates.csv lists: pairs measured together, the smallest first, while there
+    is room.
 
     Parameters
     ----------
-    measured : the columns of each noisy table. A pair is listed if some noisy table contains both columns of the pair.
+    measured : the columns of each noisy table.
     """
     held = {frozenset(pair) for columns in measured for pair in combinations(columns, 2)}
     together = [pair for pair in combinations(schema, 2) if frozenset(column.name for column in pair) in held]
@@ -166,9 +164,7 @@ def _size(pair: tuple[PublishedColumn, PublishedColumn]) -> int:
 
 
 def as_csv(lines: Sequence[EstimateLine]) -> bytes:
-    """Write the lines as CSV for R (`read.csv`), Stata (`import delimited`) or a spreadsheet. A missing number is an empty
-    field.
-    """
+    """Write the lines as CSV. A missing number is an empty field."""
     out = io.StringIO()
     table = csv.DictWriter(out, NAMES, lineterminator="\n")
     table.writeheader()
@@ -177,8 +173,7 @@ def as_csv(lines: Sequence[EstimateLine]) -> bytes:
 
 
 def without_exponents(content: bytes) -> bytes:
-    """Rewrite the numbers in an estimates.csv of an earlier version in the notation of this version. Example: 1.99511e+07
-    becomes 19951100. The names of columns, values and groups do not change.
+    """Rewrite the numbers in an estimates.csv of an earlier version without exponents: 1.99511e+07 becomes 19951100.
 
     Examples
     --------
@@ -193,10 +188,7 @@ def without_exponents(content: bytes) -> bytes:
 
 
 def _six(value: float | None) -> str:
-    """Format a number with six significant digits, or a whole number with all its digits, so that the file is the same on every
-    machine. Large numbers have no exponent: 1234567.8 becomes 1234570. So a program that reads the file and writes it again
-    does not change these numbers.
-    """
+    """Format a number with six significant digits, or a whole number with all digits, without an exponent for large numbers."""
     if value is None:
         return ""
     shown = value if value == round(value) else float(f"{value:.6g}")
@@ -206,9 +198,7 @@ def _six(value: float | None) -> str:
 def _asked(
     release: PublishedRelease, tables: PublishedTables, question: str, confidence: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the lines of estimates.csv that answer a question for which the release is intended. Nothing is yielded if the
-    noisy tables cannot answer the question.
-    """
+    """Yield the lines that answer an intended question, if the noisy tables can."""
     try:
         answer = answered(release, question, confidence=confidence, as_first=as_first)
         read = (parse_question if as_first else asked_of)(question, release)
@@ -226,10 +216,9 @@ def _asked(
 
 
 def _of_column(tables: PublishedTables, column: PublishedColumn, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield the lines of estimates.csv about one column: its mean and median (if it has them), and the share and the number
-    of rows of each bin.
+    """Yield the lines about one column: its mean and median, and the share and number of rows of each bin.
 
-    If a column has very many bins, such as areas, the shares of its bins are left out.
+    Shares are left out for a column with very many bins, such as areas.
     """
     source = _source(tables, {column.name})
     yield from _means(tables, column, "", level, as_first)
@@ -250,9 +239,7 @@ def _of_column(tables: PublishedTables, column: PublishedColumn, level: float, a
 def _weighted(
     tables: PublishedTables, column: PublishedColumn, weight: str, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the lines of estimates.csv with the weighted mean of a column, if every bin has a representative value, and with
-    the weighted share and count of each bin.
-    """
+    """Yield the lines with the weighted mean of a column, and the weighted share and count of each bin."""
     names = {column.name, weight}
     source, tables = _source(tables, names), tables.over(names)
     questions = [] if None in column.numbers[: column.present] else [("", _question("mean", column=column.name, weight=weight))]
@@ -265,8 +252,8 @@ def _weighted(
 def _answers(
     tables: PublishedTables, name: str, questions: Sequence[tuple[str, Question]], level: float, as_first: bool, source: str
 ) -> Iterator[EstimateLine]:
-    """Yield the lines of estimates.csv that answer these questions about a column. A weighted share is followed by the
-    number of persons that it represents.
+    """Yield the lines that answer these questions about a column, each weighted share with the number of persons that it
+    represents.
     """
     for value, question in questions:
         for _, averages in groups(tables, question):
@@ -282,9 +269,7 @@ def _as_weighted(line: EstimateLine) -> EstimateLine:
 
 
 def _of_members(tables: PublishedTables, name: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield the lines of estimates.csv about a column over all members (such as all persons of households): its mean and
-    median, and the share of each bin. Nothing is yielded if no noisy table contains the column.
-    """
+    """Yield the lines about a column over all members: its mean and median, and the share of each bin."""
     linked = tables.release.linked
     columns = [tables.release.by_name[slot[linked.names.index(name)]] for slot in linked.slots] if linked else []
     first = columns[0]
@@ -303,9 +288,7 @@ def _of_members(tables: PublishedTables, name: str, level: float, as_first: bool
 
 
 def _means(tables: PublishedTables, column: PublishedColumn, by: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield the lines of estimates.csv with the mean of a column in each group, such as the mean income in each region. Nothing
-    is yielded if a bin of the column has no representative value.
-    """
+    """Yield the lines with the mean of a column in each group of `by`, if every bin has a representative value."""
     if None in column.numbers[: column.present]:
         return
     names = {column.name, by} - {""}
@@ -319,8 +302,8 @@ def _means(tables: PublishedTables, column: PublishedColumn, by: str, level: flo
 def _cells(
     tables: PublishedTables, by: PublishedColumn, column: PublishedColumn, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the lines of estimates.csv with the share and the number of rows of each cell (combination of bins) of two columns.
-    There are intervals for the file only. The denominator of a share is the number of rows in its group of `by`.
+    """Yield the lines with the share (in its group of `by`) and the number of rows of each cell of two columns. There are
+    intervals for the file only.
     """
     fixed = {"column": column.name, "by": by.name, "source": _source(tables, {column.name, by.name})}
     tables = tables.over({column.name, by.name})
@@ -349,9 +332,7 @@ def _question(kind: Kind, *, column: str = "", met: Condition | None = None, by:
 def _lines(
     statistic: str, column: str, term: Term, tables: PublishedTables, read: Question, as_first: bool, **common_fields: str
 ) -> Iterator[EstimateLine]:
-    """Yield the rows of estimates.csv that show one estimate. If there is an interval for representative values of bins, it has
-    a row of its own.
-    """
+    """Yield the rows of estimates.csv for one estimate. An interval for representative values has a row of its own."""
     term = term if as_first else judged(statistic, term, tables, read)
     possible = possible_width(statistic, tables, read)
     if term.bins:
@@ -371,9 +352,7 @@ def _lines(
 def _count(
     term: Term, tables: PublishedTables, error: float | None = None, *, weighted: bool = False, **fixed: str
 ) -> EstimateLine:
-    """Return the row of estimates.csv for the number of rows that a share counts or, for a weighted share, for the number of
-    persons that these rows represent.
-    """
+    """Return the row for the number of rows that a share counts or, if weighted, of persons that these rows represent."""
     ends = ("rows_low", "rows_high", "population_rows_low", "population_rows_high")
     possible, unit = (math.inf, "persons") if weighted else (float(tables.kept.most), "rows")
     return _line("count", term.rows, error, term, ends, possible, {**fixed, "unit": unit})
@@ -382,8 +361,8 @@ def _count(
 def _line(
     kind: str, value: float | None, error: float | None, term: Term, ends: Sequence[str], width: float, common: dict[str, Any]
 ) -> EstimateLine:
-    """Return the row of estimates.csv that shows one estimate, or that says "not estimable" if its interval is too wide. The
-    ends of the interval come from the named fields of the term.
+    """Return the row for one estimate, with the interval in the named fields of the term, or "not estimable" if it is too
+    wide.
     """
     low, high, *of_population = (getattr(term, name) for name in ends)
     if not told(low, high, width) or (value is None and kind != "count"):

@@ -1,7 +1,7 @@
 """Answer questions that were measured directly ([[models]]): means, coefficients and ratios of exact values.
 
-The published sums are sums of exact values instead of bins, and the joint distribution of their noise is known. As with noisy
-tables, every answer is a ratio of two noisy sums (theory 13.8, measured ratios; 13.9, measured slopes; 13.19, named models).
+The joint distribution of the noise in the published sums is known, so every answer is a ratio of two noisy sums (theory
+13.8, measured ratios; 13.9, measured slopes; 13.19, named models).
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ class _Answer:
     Attributes
     ----------
     averages : the name, the group, the unit and the value of each number.
-    possible_width : the width of the range of possible values. An estimate is not given if its interval is too wide compared
-        with this width.
+    possible_width : the width of the range of possible values, compared with which an interval may be too wide.
     compared : whether `averages` are the means of two groups, whose difference is also part of the answer.
     """
 
@@ -65,9 +64,7 @@ class _Answer:
 
 
 class MeasuredModels:
-    """The noisy sums that a release publishes for declared questions, such as regressions, and the answers that follow from
-    them.
-    """
+    """The noisy sums that a release publishes for declared questions, such as regressions, and the answers that follow."""
 
     def __init__(self, release: PublishedRelease, part: ModelsPart):
         self.release, self.part, self.kept = release, part, KeptRows.of(release)
@@ -84,8 +81,8 @@ class MeasuredModels:
         self.noises = [SharedNoise(size=noise.size, scale=float(noise.scale)) for noise in part.noises]
 
     def model(self, question: str) -> tuple[NamedModel, ModelPart | None] | None:
-        """Return the model (the parsed question and the sums that it needs) that answers a question. Also return its section of
-        release.json if exactly this question was measured. Return None if the measured sums do not answer the question.
+        """Return the model that answers a question, and its section of release.json if exactly this question was measured,
+        or None.
 
         Raises
         ------
@@ -110,8 +107,7 @@ class MeasuredModels:
             return None
 
     def answer(self, model: NamedModel, part: ModelPart | None, survey: Sampling) -> _Answer:
-        """Compute the answer to a question (a mean, a ratio, the slopes of a regression, or the means of groups) from the
-        measured sums.
+        """Compute the answer to a question from the measured sums.
 
         Raises
         ------
@@ -124,12 +120,7 @@ class MeasuredModels:
     # sums of products
 
     def _noise(self, model: NamedModel) -> SharedNoise:
-        """Return the noise that was added to the sums from which a question is answered.
-
-        Raises
-        ------
-        InputError : if the sums were not all measured together by one noise mechanism (`SharedNoise`).
-        """
+        """Return the one noise that all sums of a question share."""
         used = {self.part.sums[self.place[function.key]].noise for function in model.functions}
         if len(used) > 1:
             raise InputError(
@@ -139,7 +130,7 @@ class MeasuredModels:
         return self.noises[used.pop()]
 
     def _sum(self, model: NamedModel, function: RowFunction) -> tuple[float, np.ndarray]:
-        """Return one of the noisy sums that a question needs, and the coefficients of the noise terms in its error."""
+        """Return one noisy sum, and the coefficients of the noise terms in its error."""
         noise = self._noise(model)
         weights = np.zeros(noise.size)
         if not function.factors and function.rows.every:
@@ -151,8 +142,8 @@ class MeasuredModels:
         return self.release.n_rows * float(entry.low) + entry.value * step, weights
 
     def _moments(self, model: NamedModel) -> Moments:
-        """Return the noisy sums of the products of any two columns of a model, in the units of the columns. The constant 1
-        counts as the first column.
+        """Return the noisy sums of the products of any two columns of a model, in their units. The constant 1 is the first
+        column.
         """
         factors: list[Factor | None] = [None, *model.factors]
         size = len(factors)
@@ -195,12 +186,10 @@ class MeasuredModels:
         return _Answer(averages=((value.column, "", self._unit(value), average),), possible_width=2 * value.half)
 
     def _spread_around(self, model: NamedModel, mean: float, most: float) -> float:
-        """Return an upper estimate of a sum of squares: the squared differences between the values of a column and the
-        given mean, summed over the rows.
+        """Return an upper estimate of the sum over rows of squared differences between a column and the given mean.
 
-        The estimate uses a published noisy table of the column and assumes that each row lies as far from the mean as its bin
-        allows. `most` is the largest value that the mean allows. It is returned if there is no such table, if the model covers
-        only some rows, or if the estimate exceeds `most`.
+        It takes each row as far from the mean as its bin in a published noisy table allows. It is at most `most`, the
+        largest value that the mean allows, and equals `most` without such a table or if the model covers only some rows.
         """
         value, column = model.answer, self.release.by_name[model.answer.column]
         if self.release.measurements is None or model.rows.rule is not None:
@@ -292,8 +281,7 @@ class MeasuredModels:
 def answered_by_models(
     release: PublishedRelease, question: str, *, confidence: float, together: bool, among: int = 1
 ) -> Estimate | None:
-    """Answer a question from noisy sums that were measured directly for such questions. The result is None if these sums do not
-    answer the question.
+    """Answer a question from directly measured noisy sums, or return None if they do not answer it.
 
     Raises
     ------
@@ -356,8 +344,8 @@ def answered_by_models(
 
 
 def _room(release: PublishedRelease, value: Value) -> float:
-    """Return the largest error that a mean can have because the values were rounded to the grid of the column: half a step
-    of the grid, or 0 for a column of whole numbers with a step of 1.
+    """Return the largest error of a mean from rounding values to the grid of the column: half a step, or 0 for whole
+    numbers.
     """
     column = release.by_name[value.column]
     return 0.0 if column.step is None or (column.kind == "integer" and column.step == 1) else column.step / 2
@@ -372,17 +360,15 @@ def _with_room(term: Term, room: float) -> Term:
 
 
 def _judged(term: Term, possible_width: float) -> Term:
-    """Return an estimated number if its interval is narrow enough to be informative. Otherwise return it without its
-    numbers, as not estimable.
-    """
+    """Return an estimated number, without its numbers if its interval is too wide to be informative."""
     return term if term.estimate is not None and told(term.low, term.high, possible_width) else hidden(term)
 
 
 def measured_questions(part: ModelsPart) -> dict[str, dict[str, list[Number]]]:
-    """Return the questions that can be answered from the published sums. For each question, also return the lowest and the
-    highest value of its columns, such as 0 and 100 for age. A value beyond such a limit counts as the limit.
+    """Return the questions that the published sums answer, with the limits of the values of their columns. A value beyond a
+    limit counts as the limit.
 
-    These are the questions in [[models]] and the mean of each column in a regression or ratio, if the other columns of this
+    These are the questions in [[models]], and the mean of each column in a regression or ratio if the other columns of this
     question have no missing values.
     """
     limits = {model.question: model.limits for model in part.models}
@@ -395,7 +381,6 @@ def measured_questions(part: ModelsPart) -> dict[str, dict[str, list[Number]]]:
 
 
 def model_answers(release: PublishedRelease, declared: Sequence[NotSample] = ()) -> list[ModelAnswerPart]:
-    """Return the answers to all questions in [[models]], in the form of release.json."""
     part = release.models
     if part is None:
         return []
@@ -420,11 +405,10 @@ def _term_part(term: Term) -> ModelTermPart:
 
 
 def may_be_refused(model: NamedModel, half_widths: Sequence[float]) -> bool:
-    """Return whether an answer may have to be refused, because the noise may turn out too large.
+    """Return whether an answer may be refused, because the noise may turn out too large.
 
-    An answer may be refused if one of the half widths (from `expected_half_widths`) is at least a quarter of the possible
-    range. A regression may also be refused if the half widths together may hide how the columns vary (theory 13.9, measured
-    slopes).
+    This is so if one of the half widths (from `expected_half_widths`) is at least a quarter of the possible range or, for a
+    regression, if together they may hide how the columns vary (theory 13.9, measured slopes).
     """
     if model.words.kind == "slope":
         units = [model.answer.half / factor.half for factor in model.factors[:-1]]
@@ -433,15 +417,14 @@ def may_be_refused(model: NamedModel, half_widths: Sequence[float]) -> bool:
 
 
 def expected_half_widths(measured: Measured, model: NamedModel, n: int, n_groups: int) -> list[tuple[str, float]]:
-    """Predict, before anything is measured, how wide the 95% intervals of an answer will be. Return the expected half width
-    of each, which counts only the noise.
+    """Predict the half width of each 95% interval of an answer, from the noise alone, before anything is measured.
 
-    Assumptions: all groups have equally many rows, and a mean lies in the middle of its limits. For coefficients, the columns
-    are uncorrelated, the standard deviation of each column is a quarter of the width of its limits, and all slopes are small.
+    Assumptions: all groups have equally many rows, and a mean lies in the middle of its limits. For coefficients, the
+    columns are uncorrelated with standard deviations of a quarter of the width of their limits, and all slopes are small.
 
     Parameters
     ----------
-    n : the number of rows that the release uses. The question is assumed to use all of them.
+    n : the number of rows that the release uses, all of them for the question.
     n_groups : the number of groups, if the question asks for means of groups.
 
     Examples

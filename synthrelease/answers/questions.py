@@ -1,7 +1,5 @@
-"""Read a question of `estimate` or `bound` about the columns of a release.
-
-The module `data/questions.py` splits a question into words. This module reads conditions on released bins, and compares
-questions about several releases.
+"""Read a question of `estimate` or `bound` about the columns of a release, after `data/questions.py` has split it into
+words.
 """
 
 from __future__ import annotations
@@ -56,9 +54,7 @@ second mask marks bins in which it is true for some value.
 
 
 class AskedOf(Protocol):
-    """What an object must provide, such as its columns, so that a question about it can be read. A `PublishedRelease` is an
-    example.
-    """
+    """What an object must provide so that questions about it can be read. A `PublishedRelease` is an example."""
 
     @property
     def schema(self) -> tuple[PublishedColumn, ...]: ...
@@ -75,15 +71,14 @@ class AskedOf(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A condition on a row, such as `age >= 18 and sex == 'f'`. It must not divide a bin: either all values in a bin meet
-    it or none.
+    """A condition on a row, such as `age >= 18 and sex == 'f'`. Either all values in a bin meet it or none.
 
     Attributes
     ----------
     text : the condition as the user wrote it.
     rule : the condition in parsed form, or None if every row meets the condition.
-    decided : after `narrowed`, the columns that still decide whether a row meets the condition, and the mask of the
-        combinations of their bins in which rows meet it; otherwise None.
+    decided : after `narrowed`, the columns that still matter, and the mask of the combinations of their bins that meet the
+        condition; otherwise None.
     """
 
     text: str
@@ -92,15 +87,12 @@ class Condition:
 
     @property
     def columns(self) -> set[str]:
-        """The columns that decide whether a row meets the condition."""
         if self.decided is not None:
             return set(self.decided[0])
         return set() if self.rule is None else {part.column for part in comparisons(self.rule)}
 
     def mask(self, columns: Columns) -> np.ndarray:
-        """Return a boolean array over the bins of these columns, with True where the condition is met. The columns must include
-        the condition's columns.
-        """
+        """Return a boolean array over the bins of these columns, which must include the condition's columns."""
         shape = [len(column.labels) for column in columns]
         if self.decided is not None:
             names, met = self.decided
@@ -108,18 +100,16 @@ class Condition:
         return np.ones(shape, dtype=bool) if self.rule is None else _surely_true(self.rule, columns, _of_labels)
 
     def narrowed(self, release: AskedOf, never: Sequence[str], most_cells: int) -> Condition:
-        """Return an equivalent condition on fewer columns: a column is left out if it has no effect, such as age in `age >=
-        0`.
+        """Return an equivalent condition without columns that have no effect, such as age in `age >= 0`.
 
-        A noisy table without these columns can then answer the question, and the answer is the same. A column is left out if
-        the remaining columns still determine, for every possible cell, whether a row meets the condition. A cell in which the
-        rules allow no row is treated like the first possible cell. So every cell meets either a condition or its negation.
+        A noisy table without these columns can then answer the question. A column is left out if the remaining columns
+        still determine, for every possible cell, whether a row meets the condition. A cell in which the rules allow no row
+        is treated like the first possible cell, so every cell meets either a condition or its negation.
 
         Parameters
         ----------
-        never : the rules that no row of the file breaks. These rules show which cells are impossible.
-        most_cells : if the columns of the condition have more combinations of bins than this number, the condition is returned
-            unchanged.
+        never : the rules that no row of the file breaks, which make cells impossible.
+        most_cells : a condition on columns with more combinations of bins is returned unchanged.
         """
         columns = tuple(column for column in release.schema if column.name in self.columns)
         if not columns or math.prod(len(column.labels) for column in columns) > most_cells:
@@ -137,10 +127,9 @@ class Condition:
 
 
 def possible_cells(columns: Columns, release: AskedOf, never: Sequence[str], most_cells: int) -> np.ndarray:
-    """Return a boolean array over the bins of some columns: True for a cell in which the plausibility rules allow rows. A
-    rule on other columns also counts if it is connected with these columns by further rules.
+    """Return a boolean array over the bins of some columns: True for a cell in which the plausibility rules allow rows.
 
-    A rule is linked if it names one of these columns or a column of another linked rule. For example, two rules about sex and
+    Rules count if they name one of these columns or are linked with them by columns of other rules: two rules about sex and
     age may together exclude every row of one sex. Rules that would lead to more than `most_cells` combinations are ignored.
     """
     columns_by_rule = {text: columns_of(rule) for text in never if (rule := _read(text, release.schema)) is not None}
@@ -164,13 +153,11 @@ def _cells(release: AskedOf, names: set[str]) -> int:
 
 
 def parse_condition(text: str, release: AskedOf) -> Condition:
-    """Parse a condition on the columns of a release, such as "age >= 18". Categories are written as the labels of the released
-    table.
+    """Parse a condition on the columns of a release, such as "age >= 18", with categories as labels of the released table.
 
     Raises
     ------
-    InputError : if the condition cannot be read, or if it is true for only some values of a bin. In the second case, the
-        message lists the bins.
+    InputError : if the condition cannot be read, or if it divides a bin; the message lists the bins.
     """
     text = in_one_line(text)
     if not text:
@@ -202,9 +189,7 @@ def parse_condition(text: str, release: AskedOf) -> Condition:
 
 
 def _of_all_members(text: str, release: AskedOf) -> str:
-    """Return a hint for a condition that names a column of members, such as `age`, without the number of the member, as in
-    `age_2`. The hint is empty if there is no such column.
-    """
+    """Return a hint for a condition that names a column of members without the number of the member, or ""."""
     linked, words = release.linked, {match[0] for match in NAME_OR_TEXT.finditer(text)}
     if linked is None or not (members := sorted(words & (set(linked.names) - set(release.by_name)))):
         return ""
@@ -216,13 +201,13 @@ def _of_all_members(text: str, release: AskedOf) -> str:
 
 
 def both_of(*conditions: str) -> str:
-    """Join conditions into a condition that is met if and only if all of them are met. Empty conditions are left out."""
+    """Join non-empty conditions into one that is met if and only if all are met."""
     texts = [text for text in conditions if text]
     return texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts)
 
 
 def in_one_line(text: str) -> str:
-    """Return a question on one line, with single spaces between the words.
+    """Return a question with single spaces between the words.
 
     Raises
     ------
@@ -234,31 +219,28 @@ def in_one_line(text: str) -> str:
 
 
 def over_cells(columns: Columns, name: str, values: np.ndarray) -> np.ndarray:
-    """Return an (n_cells,) array: for each cell of a table, the entry of `values` for the cell's bin in one column."""
+    """Return, for each cell of a table, the entry of `values` for the cell's bin in one column."""
     return spread_out(values, [name], [column.name for column in columns], [len(column.labels) for column in columns]).ravel()
 
 
 def excluded(rule_text: str, columns: Columns) -> np.ndarray | None:
-    """Return a mask of the cells that a plausibility rule excludes. Such a rule states what must never occur, and it
-    excludes a cell if it is true for every value in the cell. The result is None if the rule names columns that are not in
-    the table, compares two columns, or counts conditions.
+    """Return a mask of the cells that a plausibility rule (what must never occur) excludes, because it is true for every
+    value there.
+
+    The result is None if the rule names columns that are not in the table, compares two columns, or counts conditions.
     """
     rule = _read(rule_text, columns)
     return None if rule is None else _surely_true(rule, columns, _of_values)
 
 
 def _read(rule_text: str, columns: Columns) -> Rule | None:
-    """Parse a plausibility rule for these columns. Return None if the rule names other columns, compares two columns, or counts
-    conditions.
-    """
+    """Parse a plausibility rule, or return None if it names other columns, compares two columns, or counts conditions."""
     domains = {column.name: Domain(kind=column.kind, missing=column.missing is not None) for column in columns}
     return plain_rule(rule_text, domains)
 
 
 def _surely_true(rule: Rule, columns: Columns, read: Reading) -> np.ndarray:
-    """Return a boolean array over the bins of `columns`: True for a combination of bins in which a rule is true for every
-    value.
-    """
+    """Return a boolean array over combinations of bins: True where a rule is true for every value."""
     names, shape = [column.name for column in columns], [len(column.labels) for column in columns]
 
     def leaf(part: Comparison | Gap | Count) -> Truth:
@@ -271,8 +253,8 @@ def _surely_true(rule: Rule, columns: Columns, read: Reading) -> np.ndarray:
 
 
 def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> Truth:
-    """Return two masks of bins: the bins in which a comparison, such as `age >= 18`, is surely true, and the bins in which it
-    is surely false. The bin of missing values is in neither mask, unless the comparison asks for missing values.
+    """Return masks of the bins in which a comparison is surely true and surely false. Missing values are in neither, unless
+    it asks for them.
     """
     absent = np.arange(len(column.labels)) == column.missing
     if part.operator == IS_MISSING:
@@ -284,8 +266,8 @@ def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> T
 
 
 def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Evaluate a comparison in a user's query, such as `age >= 18`, in every bin. Categories are compared with the labels
-    of bins. Return two masks: the bins in which it is true for all values, and the bins in which it is true for some.
+    """Return masks of the bins where a comparison in a query is true for all and for some values. Categories are labels of
+    bins.
     """
     if not isinstance(part.value, str):
         return _numeric(part, column)
@@ -294,9 +276,8 @@ def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, n
 
 
 def _of_values(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Evaluate a comparison in a plausibility rule, such as `age >= 18`, in every bin. Categories are compared with the
-    categories in a bin. Return two masks: the bins in which it is true for all values, and the bins in which it is true for
-    some.
+    """Return masks of the bins where a comparison in a rule is true for all and for some values. Categories are categories
+    in bins.
     """
     if not isinstance(part.value, str):
         return _numeric(part, column)
@@ -312,17 +293,13 @@ def _numeric(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.
 
 
 def _cuts(part: Comparison, column: PublishedColumn) -> np.ndarray:
-    """Return an (n_present,) mask of the bins that a numeric comparison, such as `age >= 18`, divides: it is true for some
-    values of the bin and false for others.
-    """
+    """Return an (n_present,) mask of the bins that a numeric comparison divides."""
     limits = edges(part, part.column, (-math.inf, math.inf), whole_numbers=column.kind == "integer")
     return np.array([any(low < edge < high for edge in limits) for low, high in zip(column.lower, column.upper, strict=True)])
 
 
 def _holds(part: Comparison, column: PublishedColumn, index: int) -> bool:
-    """Evaluate a numeric comparison, such as `age >= 18`, for one value of a bin: the lowest value or, if the bin has no lower
-    limit, the highest value.
-    """
+    """Evaluate a numeric comparison for the lowest value of a bin or, without a lower limit, the highest."""
     low, high = column.lower[index], column.upper[index]
     value = low if math.isfinite(low) else high - 1 if column.kind == "integer" else math.nextafter(high, -math.inf)
     return HOLDS[part.operator](value, float(part.value))
@@ -346,24 +323,17 @@ def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
 
 
 def numbers_of(column: PublishedColumn) -> np.ndarray:
-    """Return a column's (n_present,) representative values, one for each bin of values. A bin without a representative value
-    has 0.
-    """
+    """Return the (n_present,) representative values of the bins of values, with 0 where there is none."""
     return np.array([float(number or 0.0) for number in column.numbers[: column.present]])
 
 
 def tells_values(column: PublishedColumn) -> bool:
-    """Return whether the bins of a column contain single values, so that the representative value of each bin is exact."""
+    """Return whether every bin of a column contains a single value, its representative value."""
     return all(np.array_equal(limit, numbers_of(column)) for limit in column.value_limits)
 
 
 def check_numbers(release: AskedOf, name: str) -> None:
-    """Check that a column exists and can be averaged: each bin, except the bin of missing values, needs a representative value.
-
-    Raises
-    ------
-    InputError : if the column does not exist, or a bin has no number.
-    """
+    """Raise an InputError unless a column exists and all its bins of values have representative values."""
     if name not in release.by_name:
         raise _unknown(name, release, "a column of the release")
     column = release.by_name[name]
@@ -379,16 +349,16 @@ class Question:
     ----------
     kind : "share", "mean", "median", "quantile" or "slope".
     text : the question as the user wrote it, with single spaces.
-    column : the column whose mean or median is requested, or the target of a regression, or "" for a share.
+    column : the column of a mean or quantile, or the target of a regression, or "" for a share.
     met : for a share, the condition whose share is requested; otherwise the condition that every row meets.
     where : the condition that counted rows meet.
-    by : the column whose bins define the groups of a share, mean or median, or "" for all rows together.
+    by : the column whose bins define the groups, or "" for all rows together.
     on : the columns of a regression.
     groups : the two groups of a comparison, the exposed group first; empty otherwise.
-    quantile : the probability of the requested quantile, that is, the share of rows that do not exceed the quantile.
-    weight : the column with the design weight of each row, for a weighted answer, or "" if every row counts once.
-    slots : for a question about members, the same question about the first members, the second members, and so on. Their
-        results are added up. The other fields then name columns of a member. `slots` is empty for a question about rows.
+    quantile : the share of rows that do not exceed the requested quantile.
+    weight : the column with the design weight of each row, or "" if every row counts once.
+    slots : for a question about members, the same question about the first members, the second members, and so on, whose
+        results are added up; the other fields then name columns of a member. Empty for a question about rows.
     """
 
     kind: Kind
@@ -405,14 +375,11 @@ class Question:
 
     @property
     def parts(self) -> tuple[Question, ...]:
-        """The questions whose results are added up: for a question about members, the questions about the first members, the
-        second members, and so on; otherwise only the question itself.
-        """
+        """The questions whose results are added up: `slots` for a question about members, otherwise the question itself."""
         return self.slots or (self,)
 
     @property
     def columns(self) -> set[str]:
-        """All columns that the question names."""
         columns = {name for name in (self.column, self.by, self.weight, *self.on) if name}
         return columns.union(*(condition.columns for condition in (self.met, self.where, *self.groups)))
 
@@ -420,13 +387,12 @@ class Question:
 def parse_question(text: str, release: AskedOf) -> Question:
     """Parse a question about a release, such as "mean income by sex where age >= 30".
 
-    A question that names a column of members is about members. It is read once for the first members, once for the second
-    members, and so on.
+    A question that names a column of members is about members at every position.
 
     Raises
     ------
-    InputError : if the question cannot be read, names something that is not in the release, or has a condition that is true for
-        only some values of a bin.
+    InputError : if the question cannot be read, names something that is not in the release, or has a condition that divides
+        a bin.
     """
     words, linked = split_question(in_one_line(text)), release.linked
     names = set() if linked is None else set(linked.names) - set(release.by_name)
@@ -453,7 +419,7 @@ def _named(words: QuestionWords) -> set[str]:
 
 
 def _in_slot(words: QuestionWords, names: set[str], slot: int) -> QuestionWords:
-    """Rewrite a question about members for the members at one position: for the second members, `age` becomes `age_2`."""
+    """Rewrite a question about members for one position: for the second members, `age` becomes `age_2`."""
 
     def renamed(text: str) -> str:
         return in_slot(text, names, slot)
@@ -499,12 +465,7 @@ def _of_rows(words: QuestionWords, release: AskedOf) -> Question:
 
 
 def _weight(text: str, release: AskedOf) -> str:
-    """Return the name of the column with the design weights.
-
-    Raises
-    ------
-    InputError : if the release states no column with design weights, or if a class of weights has no limits.
-    """
+    """Return the column with the design weights, each class of which must have limits."""
     if release.design is None or release.design.weight is None:
         raise InputError(
             f"{cut(text, 200)!r}: this release states no column with design weights ([design] weight), so there are no "
@@ -517,12 +478,7 @@ def _weight(text: str, release: AskedOf) -> str:
 
 
 def _check_order(release: AskedOf, name: str) -> None:
-    """Check that a column exists and that its bins have an order.
-
-    Raises
-    ------
-    InputError : if the column does not exist, or its bins have no order.
-    """
+    """Raise an InputError unless a column exists and its bins have an order."""
     if name not in release.by_name:
         raise _unknown(name, release, "a column of the release")
     if not release.by_name[name].ordered:
@@ -537,9 +493,7 @@ def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
 
 
 def about(release: AskedOf, question: Question, rows: str) -> str:
-    """Describe for readers what a question counts (rows, or members such as the persons of households) and among which rows
-    of the file.
-    """
+    """Describe what a question counts (rows or members) and among which rows of the file."""
     if release.linked is None:
         return rows
     if not question.slots:
@@ -556,12 +510,10 @@ def about(release: AskedOf, question: Question, rows: str) -> str:
 
 
 def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) -> str | None:
-    """Return the reason why a question would mean something else in another release, for example because the bins of a
-    column differ. Return None if it means the same.
+    """Return the reason why a question would mean something else in another release, such as other bins, or None.
 
-    Questions about means of representative values, medians, and groups by bins need the same bins in the two releases. If a
-    condition contains a number, the limits of the bins must agree in the two releases. If it contains a category, the content
-    of the bins must agree.
+    Means of representative values, medians, and groups by bins need the same bins. If a condition contains a number, the
+    limits of the bins must agree; if it contains a category, the content of the bins must agree.
 
     Parameters
     ----------

@@ -1,13 +1,14 @@
-"""Estimate slopes of a linear regression from noisy moments, each as a ratio of two noisy sums (theory 13.9, measured slopes).
+"""Estimate slopes of a linear regression from noisy moments, each as a ratio of two noisy sums (theory 13.9, measured
+slopes).
 
 With X the columns and y the target, A = X'X and b = X'y are sums over the rows. The errors E and e of the noisy A and b are
-weighted sums of noise terms, with known weights. For the slope of column k, let h be the row vector with h_k = 1 such that the
-noisy h A is 0 in all other columns. Then h b - slope * h A[:, k] = h (e - E theta), where theta are the coefficients in the
-true table. The interval contains every slope for which noise of a plausible size explains this equation. So the noise in X'X
-does not bias slopes towards 0.
+weighted sums of noise terms, with known weights. For the slope of column k, let h be the row vector with h_k = 1 such that
+the noisy h A is 0 in all other columns. Then h b - slope * h A[:, k] = h (e - E theta), where theta are the coefficients in
+the true table. The interval contains every slope for which plausible noise explains this equation, so noise in X'X does not
+bias slopes towards 0.
 
-For members, the sums over the first members, the second members, and so on are added. The sample is a sample of roots, so the
-sampling variance uses the squares of sums over the members of each root (theory 13.14, figures of members).
+For members, the sums over positions are added. The sample is a sample of roots, so the sampling variance uses the squares
+of sums over the members of each root (theory 13.14, figures of members).
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ class Slopes:
 
     Attributes
     ----------
-    file, population : the slopes for the rows of the file that the rules keep, and the slopes for a population from which these
-        rows are a sample.
-    robust : whether the interval for a population allows different variances around the line in different rows. This needs one
-        table with all columns. Otherwise equal variances are assumed.
+    file, population : the slopes for the rows of the file that the rules keep, and for a population from which they are a
+        sample.
+    robust : whether the interval for a population allows different variances around the line, which needs one table with
+        all columns.
     """
 
     file: tuple[Ratio, ...]
@@ -47,8 +48,8 @@ class Slopes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Moments:
-    """Noisy sums from which a linear regression is computed: for any two of its variables, the products of their values, summed
-    over the rows. The variables are the constant 1, the explanatory columns and the target. They may be shifted and scaled.
+    """Noisy sums over rows of products of any two variables of a regression: the constant 1, the explanatory columns and
+    the target, which may be shifted and scaled.
 
     Attributes
     ----------
@@ -61,7 +62,7 @@ class Moments:
 
 
 def slopes(tables: PublishedTables, question: Question) -> Slopes:
-    """Estimate a linear regression from noisy tables. Return the slope of each explanatory column.
+    """Estimate the slope of each explanatory column from noisy tables.
 
     Raises
     ------
@@ -93,15 +94,14 @@ def coefficients(
     spread: Callable[[np.ndarray, np.ndarray], float],
     factors: tuple[float, float],
 ) -> tuple[tuple[Ratio, ...], tuple[Ratio, ...]]:
-    """Estimate the coefficients of a linear regression by least squares. Return them once with errors for the file and once
-    with errors for a population. Each coefficient is a ratio of two noisy sums, and the first one is the constant.
+    """Estimate the coefficients of a least-squares regression, the constant first, with errors for the file and for a
+    population.
 
     Parameters
     ----------
     units : the factor by which each coefficient is multiplied, for example to convert it to the units of the columns.
     spread : function of theta and h that returns the variance over samples of h X'(y - X theta).
-    factors : two factors by which this variance is multiplied: one for drawing rows from the file, and one for drawing them
-        from a population.
+    factors : factors of this variance for drawing rows from the file, and from a population.
     """
     size = len(moments.values) - 1
     a, b = moments.values[:size, :size], moments.values[:size, size]
@@ -129,14 +129,12 @@ def coefficients(
 
 
 def _named(part: Question) -> list[str]:
-    """Return the names of the columns of a regression: first the explanatory columns, then the target."""
+    """Return the explanatory columns of a regression, then the target."""
     return [*part.on, part.column]
 
 
 def _placed(question: Question) -> Iterator[tuple[Question, int | None]]:
-    """Yield the parts of a question whose sums must be added up. For a question about members, these are the questions
-    about the members at each position, with the position. A question about rows has one part: itself, with position None.
-    """
+    """Yield the parts of a question whose sums are added up, each with the position of its members (None for rows)."""
     yield from zip(question.parts, range(len(question.slots)) if question.slots else (None,), strict=True)
 
 
@@ -171,9 +169,7 @@ def _moments(tables: PublishedTables, question: Question, joint: bool) -> Moment
 
 
 def _may_lack(tables: PublishedTables, name: str, slot: int | None) -> bool:
-    """Return whether a column may have missing values in the rows that a question counts. For a question about members,
-    these are the rows of roots (such as households) that have a member at the position `slot`.
-    """
+    """Return whether a column may have missing values in the rows (with a member at position `slot`) that a question counts."""
     linked = tables.release.linked
     of_slot = linked.place_of(name) if linked else None
     filled = linked is not None and slot is not None and of_slot is not None and of_slot <= slot and name in linked.needed
@@ -181,9 +177,10 @@ def _may_lack(tables: PublishedTables, name: str, slot: int | None) -> bool:
 
 
 def _numbers(tables: PublishedTables, cells: Counted) -> np.ndarray:
-    """Return the variables of a regression in each cell, as a (k + 2, n_cells) array: the constant 1, the k explanatory
-    columns and the target, scaled to the range from -1 to 1. A column that the cells lack is 0. For weighted rows, each
-    number is multiplied by the square root of the weight.
+    """Return the (k + 2, n_cells) variables of a regression: the constant 1, the explanatory columns and the target, scaled
+    to [-1, 1].
+
+    A column that the cells lack is 0. For weighted rows, each number is multiplied by the square root of the weight.
     """
     rows = [np.ones(len(cells.counts))]
     for name in _named(cells.asked):
@@ -201,21 +198,14 @@ def _numbers(tables: PublishedTables, cells: Counted) -> np.ndarray:
 
 
 def _middle_and_unit(tables: PublishedTables, name: str) -> tuple[float, float]:
-    """Return the two numbers with which a column is scaled to the range from -1 to 1: the middle of the range of its
-    values, and half the width of this range.
-    """
+    """Return the middle and half the width of the range of a column's representative values."""
     column = tables.release.by_name[name]
     numbers = [float(number) for number in column.numbers[: column.present] if number is not None]
     return (max(numbers) + min(numbers)) / 2, ((max(numbers) - min(numbers)) / 2) or 1.0
 
 
 def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str]) -> None:
-    """Check that the explanatory columns of a regression vary enough, compared with the noise, so that slopes can be estimated.
-
-    Raises
-    ------
-    InputError : if the noise hides whether the columns vary independently of each other.
-    """
+    """Raise an InputError if noise hides whether the explanatory columns vary independently of each other."""
     size = len(on) + 1
     a = moments.values[:size, :size]
     values, vectors = np.linalg.eigh(a)
@@ -232,9 +222,7 @@ def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str
 
 
 def _spread(tables: PublishedTables, asked: Question, moments: Moments, theta: np.ndarray, h: np.ndarray, joint: bool) -> float:
-    """Return the sampling variance of h X'(y - X theta), a weighted sum of residuals that determines the error of a slope.
-    For a question about members (such as persons), the sampled units are the roots (such as households).
-    """
+    """Return the sampling variance, over roots for members, of h X'(y - X theta), which determines the error of a slope."""
     size = len(theta)
     if not joint:  # the square of the sum over a root's members is at most the number of members times the sum of squares
         a, b = moments.values[:size, :size], moments.values[:size, size]

@@ -1,8 +1,8 @@
-"""Determine what a release states about the error of an answer, and which estimates it gives. The statement is "covered by a
-criterion", "bounded" or "no statement".
+"""Determine what a release states about the error of an answer ("covered by a criterion", "bounded" or "no statement") and
+which estimates it gives.
 
-The result depends on the kinds of the criteria and on their limits (`limits`). It does not depend on the solution of a linear
-program. So the card of a release and the command `bound` agree on every machine.
+The result depends on the kinds of the criteria and on their limits (`limits`), not on the solution of a linear program, so
+the card of a release and the command `bound` agree on every machine.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ POPULATION = tuple(name for name in _NUMBERS if name.startswith("population"))
 
 
 def asked_of(text: str, release: PublishedRelease) -> Question:
-    """Parse a question. Columns that have no effect on its conditions, such as age in `age >= 0`, are removed, so that more
-    noisy tables can answer it.
+    """Parse a question, without the columns that have no effect on its conditions, so that more noisy tables can answer it.
 
     Raises
     ------
@@ -61,8 +60,8 @@ def asked_of(text: str, release: PublishedRelease) -> Question:
 
 
 def judged(statistic: str, term: Term, tables: PublishedTables, question: Question) -> Term:
-    """Remove from an estimate all numbers that must not be shown: numbers whose intervals are too wide to be informative,
-    and numbers for a population if the rows are not a random sample of it.
+    """Remove the numbers of an estimate whose intervals are too wide, and those for a population without a random sample of
+    it.
 
     Parameters
     ----------
@@ -88,8 +87,8 @@ def judged(statistic: str, term: Term, tables: PublishedTables, question: Questi
 
 
 def _tells_bin(median: Term, tables: PublishedTables, question: Question) -> bool:
-    """Return whether the interval of a median is narrow enough to be shown. The interval must be a single bin, or the
-    distance from its first to its last bin must be less than half of the distance from the column's first to its last bin.
+    """Return whether the interval of a median is a single bin, or covers less than half of the distance between the
+    column's first and last bin.
     """
     column = tables.release.by_name[question.parts[0].column]
     first, middle, last = (column.labels.index(label) if label else -1 for label in median.bins or ("", "", ""))
@@ -97,14 +96,12 @@ def _tells_bin(median: Term, tables: PublishedTables, question: Question) -> boo
 
 
 def told(low: float | None, high: float | None, possible: float = math.inf) -> bool:
-    """Return whether an interval is narrow enough to be informative: it must cover less than half of the possible range."""
+    """Return whether an interval covers less than half of the possible range."""
     return low is not None and high is not None and high - low < WIDEST * possible
 
 
 def possible_width(statistic: str, tables: PublishedTables, question: Question) -> float:
-    """Return the width of the possible range of a statistic, such as 1 for a share. A mean lies between the lowest and the
-    highest representative value.
-    """
+    """Return the width of the possible range of a statistic, such as 1 for a share."""
     if statistic in ("share", "risk difference"):
         return 1.0 if statistic == "share" else 2.0
     if statistic in ("risk ratio", "odds ratio", "slope"):
@@ -124,9 +121,7 @@ def open_bins(column: PublishedColumn) -> tuple[str, ...]:
 
 
 def hidden(term: Term) -> Term:
-    """Return a copy of an estimate without all its numbers, except the number of rows, which may be estimable even if the share
-    is not.
-    """
+    """Return a copy of an estimate without its numbers, except the number of rows."""
     return replace(term.without(_NUMBERS), estimable=False)
 
 
@@ -136,16 +131,14 @@ Word = Literal["covered by a criterion", "bounded", "no statement"]
 
 @dataclass(frozen=True, kw_only=True)
 class StatedAnswer:
-    """What a release states about the error of the answer to a question, such as the criterion that limits it.
+    """What a release states about the error of the answer to a question.
 
     Attributes
     ----------
-    word : one of three statements. "covered by a criterion" means that a criterion value includes the error of this answer.
-        "bounded" means that criteria or published measurements limit the error. "no statement" means that nothing limits the
-        error.
+    word : "covered by a criterion" (a criterion value includes the error of this answer), "bounded" (criteria or published
+        measurements limit the error) or "no statement".
     because : the criteria, or the reason why there is no statement.
-    estimated : the estimate from published noisy tables with its interval, in words, or empty if release.json has no such
-        estimate.
+    estimated : the estimate from published noisy tables with its interval, in words, or empty if release.json has none.
     """
 
     word: Word
@@ -168,9 +161,7 @@ def question(table: QuestionTable) -> str:
 
 
 def in_words(table: QuestionTable) -> str:
-    """Return a declared question in the form of `synthrelease estimate`, such as "mean income where age >= 18". The string is
-    empty if the question is a difference of two conditions.
-    """
+    """Return a declared question in the form of `synthrelease estimate`, or "" for a difference of two conditions."""
     if table.minus is not None:
         return ""
     if is_question(table.query):
@@ -180,7 +171,7 @@ def in_words(table: QuestionTable) -> str:
 
 
 def verdict(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
-    """Say whether a release limits the error of the answer to a question, and by which criteria, at 95% confidence."""
+    """Return whether a release limits the error of an answer, and by which criteria, at 95% confidence."""
     try:
         if is_question(table.query):
             return _of_words(release, table)
@@ -199,9 +190,7 @@ def verdict(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
 
 
 def _of_words(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
-    """Find out what a release states about the error of a question that is asked in the form of `estimate`. No criterion
-    covers such a question, but the error of a share or mean has bounds.
-    """
+    """Return what a release states about a question in the form of `estimate`, which no criterion covers."""
     read, estimated = parse_question(table.query, release), _estimated(release, table)
     if read.kind in ("share", "mean") and not read.by and not read.weight:
         return _bounded(release, _knowledge(release), estimated)
@@ -225,9 +214,7 @@ def _bounded(release: PublishedRelease, knowledge: Knowledge | None, estimated: 
 
 
 def _estimated(release: PublishedRelease, table: QuestionTable) -> str:
-    """Return the estimate that release.json gives for an intended question, with its interval, as text. The string is empty if
-    there is no such estimate.
-    """
+    """Return the estimate of an intended question in release.json, with its interval, as text, or ""."""
     if release.estimates is None or table not in release.intended:
         return ""
     part = release.estimates.intended[release.intended.index(table)]
@@ -235,9 +222,7 @@ def _estimated(release: PublishedRelease, table: QuestionTable) -> str:
 
 
 def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, given: Condition) -> str:
-    """Return the name of a criterion that measures the error of this answer, so that its value limits the error. The string
-    is empty if there is no such criterion.
-    """
+    """Return the name of a criterion that measures the error of this answer, or ""."""
     names = query.columns | given.columns
     columns = tuple(column for column in knowledge.release.schema if column.name in names)
     met = query.mask(columns) & given.mask(columns)
@@ -255,25 +240,19 @@ def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, give
 
 
 def _within(release: PublishedRelease, error: MeanError) -> bool:
-    """Return whether all representative values of the averaged column lie within the limits of the criterion, so that none of
-    them is clipped.
-    """
+    """Return whether no representative value of the averaged column is clipped to the limits of the criterion."""
     numbers = _present_numbers(release, error.column)
     return all(number is not None and error.lowest <= number <= error.highest for number in numbers)
 
 
 def _is_group(knowledge: Knowledge, column: PublishedColumn, met: np.ndarray) -> bool:
-    """Return whether the bins that meet a condition are exactly the bins of one group of the column, such as one age group.
-    The bin of missing values must not be among them.
-    """
+    """Return whether the bins that meet a condition are exactly one group of the column, without missing values."""
     missing = column.missing is not None and bool(met[column.missing])
     return not missing and any(np.array_equal(group, met) for group in knowledge.groups(column.name))
 
 
 def _limiting(knowledge: Knowledge) -> list[str]:
-    """Return the names of the criteria whose values lead to bounds for the answers to arbitrary queries, not only for those
-    that these criteria measure.
-    """
+    """Return the names of the criteria whose values lead to bounds for arbitrary queries."""
     kinds = (CellError, RatioError, Unmatched)
     return list(dict.fromkeys(error.criterion for kind in kinds for error in knowledge.errors if isinstance(error, kind)))
 

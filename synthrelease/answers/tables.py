@@ -1,11 +1,10 @@
-"""Estimate sums over the rows that a release uses, without bias. The estimates come from all published noisy tables that
-contain the needed columns.
+"""Estimate sums over the rows that a release uses, without bias, from all published noisy tables with the needed columns.
 
-If several tables contain the columns, each cell gets the mean of its values in these tables, weighted by the inverse variances
-of the values. Then the cells are adjusted so that they add up to the known number n. Each cell is adjusted in proportion to its
-variance. The weights depend only on public facts: the scales of the noise, the rules and the question. So every estimate is the
-true sum plus a weighted sum of noise terms with known weights. The used rows were drawn at random from the rows of the file
-that the rules keep. So a statement about the file has a further error.
+Each cell gets the mean of its values in these tables, weighted by inverse variances. Then the cells are adjusted, in
+proportion to their variances, so that they add up to the known number n. The weights depend only on public facts: the
+scales of the noise, the rules and the question. So every estimate is the true sum plus a weighted sum of noise terms with
+known weights. A statement about the file has a further error, because the used rows were drawn at random from the rows that
+the rules keep.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ MAX_CELLS = 1_000_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisySums:
-    """Estimates of k sums over the private rows that a release used, computed from noisy tables. The error of each estimate
-    is a weighted sum of noise terms, whose weights are known.
+    """Estimates of k sums over the used private rows. The error of each is a weighted sum of noise terms with known
+    weights.
 
     Attributes
     ----------
     values : (k,) estimates.
-    weights : (k, n_noises) weights of all noise terms in the errors. First come the noise terms of the published cells. The
-        noise of the number of rows comes last, with weight 0.
+    weights : (k, n_noises) weights of the noise terms of the published cells. The noise of the number of rows comes last,
+        with weight 0.
     moments : (l,) estimates of further sums, for which no errors are computed.
     """
 
@@ -50,8 +49,8 @@ class NoisySums:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyCount:
-    """The estimated number of rows in one bin. Its error is a weighted sum of noise terms, whose weights are known. Cells
-    with equal weights share one noise term. The last noise term is the noise of the number of rows, and has weight 0.
+    """The estimated number of rows in one bin. Cells with equal weights share one noise term; the last one, of the number
+    of rows, has weight 0.
     """
 
     value: float
@@ -60,14 +59,13 @@ class NoisyCount:
 
 
 class PublishedTables:
-    """The published noisy tables of a release, which contain numbers of rows with noise. Cells that a rule excludes are exactly
-    0.
+    """The published noisy tables of a release. Cells that a rule excludes are exactly 0.
 
     Attributes
     ----------
-    kept : the published information about the number of rows that the rules keep. The used rows were drawn from these rows.
-    noises : the noise terms of all published cells, followed by the noise of the number of rows that the rules keep, if this
-        number was counted with noise.
+    kept : the published information about the rows that the rules keep, from which the used rows were drawn.
+    noises : the noise terms of all published cells, followed by the noise of the number of kept rows, if it was counted
+        with noise.
     """
 
     def __init__(self, release: PublishedRelease):
@@ -83,10 +81,9 @@ class PublishedTables:
         self._all = self.tables
 
     def over(self, names: Iterable[str]) -> PublishedTables:
-        """Return only the noisy tables that contain all these columns, each summed up over its other columns.
+        """Return only the noisy tables that contain all these columns, summed over other columns.
 
-        For questions about only these columns, these tables give the same answers as all tables. Time and memory depend only on
-        the number of cells of these columns.
+        Questions about only these columns get the same answers, in time and memory for only the cells of these columns.
         """
         columns = tuple(column.name for column in self.columns(names))
 
@@ -129,12 +126,10 @@ class PublishedTables:
         return columns
 
     def number(self, names: Iterable[str]) -> int:
-        """Return how many noisy tables contain all of these columns."""
         return sum(set(names) <= set(table.columns) for table in self.tables)
 
     def sums(self, names: Iterable[str], figures: np.ndarray, moments: np.ndarray | None = None) -> NoisySums:
-        """Estimate weighted sums of counts over the cells of some columns, such as the number of rows that meet a
-        condition.
+        """Estimate weighted sums of counts over the cells of some columns.
 
         Parameters
         ----------
@@ -168,10 +163,9 @@ class PublishedTables:
         return NoisySums(values=centred @ cells + moved * n, weights=weights, moments=further[0] @ cells + further[1] * n)
 
     def cells(self, names: Iterable[str], last: str) -> np.ndarray:
-        """Estimate the number of rows in each cell of some columns and each bin of a further column, as an (n_cells, n_bins)
-        array.
+        """Estimate the (n_cells, n_bins) numbers of rows in each cell of some columns and each bin of a further column.
 
-        The further column may be a column that is not in the tables that `over` returned.
+        The further column need not be in the tables that `over` returned.
         """
         columns = [column.name for column in self.columns({*names, last})]
         values = _combined([table for table in self._all if set(columns) <= set(table.columns)], columns)[0]
@@ -179,10 +173,9 @@ class PublishedTables:
         return np.moveaxis(by_bin, columns.index(last), -1).reshape(-1, by_bin.shape[columns.index(last)])
 
     def single_bins(self, name: str) -> Iterator[NoisyCount]:
-        """Yield the estimated number of rows in each bin of a column, with its error.
+        """Yield the estimated number of rows in each bin of a column.
 
-        For one bin, all cells outside this bin have the same weight, if they combine the same number of noise terms in every
-        table.
+        Cells outside a bin have equal weights if they combine the same number of noise terms in every table.
         """
         tables = [table for table in self.tables if name in table.columns]
         if not tables:
@@ -209,9 +202,7 @@ class PublishedTables:
             )
 
     def _not_together(self, names: list[str]) -> InputError:
-        """Return the error that no noisy table contains all these columns. Its message says which of them were measured
-        together.
-        """
+        """Return the error that no noisy table contains all these columns, with those measured together."""
         reasons = []
         for name in names:
             together = {partner for table in self.tables if name in table.columns for partner in table.columns} - {name}
@@ -233,9 +224,10 @@ class PublishedTables:
 
 
 def _combined(tables: list[PublishedMeasurement], names: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Combine the counts in several noisy tables into one table over some columns. Return the (n_cells,) weighted means of the
-    counts, the (n_cells,) variances of these means, and the (n_tables, n_cells) weights. In cells that the rules exclude, all
-    three are 0.
+    """Combine noisy tables over some columns: the (n_cells,) weighted means, their variances, and the (n_tables, n_cells)
+    weights.
+
+    All three are 0 in cells that the rules exclude.
     """
     values = np.array([added_up(table.values, table.columns, names).ravel() for table in tables])
     counts = np.array([added_up(table.cells, table.columns, names).ravel() for table in tables])
@@ -249,7 +241,6 @@ def _combined(tables: list[PublishedMeasurement], names: list[str]) -> tuple[np.
 
 
 def _without_impossible(release: PublishedRelease, table: PublishedMeasurement) -> PublishedMeasurement:
-    """Return a table in which all cells that the rules exclude in the file are exactly 0."""
     columns = tuple(release.by_name[name] for name in table.columns)
     empty = np.zeros(table.values.shape, dtype=bool)
     for rule in release.rules:

@@ -41,31 +41,29 @@ _HIDDEN = (
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One estimated number of an answer, such as the share in one group, with its intervals. A field is None if the number is
-    not estimable or does not belong to this kind of term.
+    """One estimated number of an answer, with its intervals. A field is None if it is not estimable or not part of this
+    kind of term.
 
     Attributes
     ----------
-    name : "share", or the column of a mean, median or slope. For a contrast, it is "risk difference", "risk ratio", "odds
-        ratio", "difference of means" or "difference of medians".
-    group : the bin of the column after "by", or the condition of one of two groups. It is "" if there are no groups.
+    name : "share", or the column of a mean, median or slope; for a contrast, "risk difference", "risk ratio", "odds ratio",
+        "difference of means" or "difference of medians".
+    group : the bin of the column after "by", or the condition of one of two groups, or "".
     unit : "" for shares, the column's unit for means and medians, and the target's unit per unit of the column for slopes.
-    estimable : whether the term has a number. A term has no number in three cases: its interval covers at least half of the
-        possible range, the group may have no row, or the values in an open bin could change a mean by half of this range
-        (docs/estimates.md).
+    estimable : whether the term has a number. It has none if its interval covers at least half of the possible range, the
+        group may have no row, or the values in an open bin could change a mean by half of this range (docs/estimates.md).
     estimate : the estimate from the noisy tables, with representative values of bins.
-    standard_error : the standard error that is caused by the noise and by the random drawing of rows (delta method).
-    low, high : the interval for the rows of the file that the rules keep, computed from exact values.
-    population_standard_error : the standard error that is caused by noise and by sampling from the population.
-    population_low, population_high : the interval for a population of which these rows are a simple random sample. All fields
-        for a population are None if the release declares that these rows are no simple random sample.
-    binned_low, binned_high : the interval for the mean of representative values over the same rows, or None if representative
-        values equal the exact values. Slopes then have only this interval, and low, high and the interval for the population
-        are None.
+    standard_error : the standard error from noise and from the random drawing of rows (delta method).
+    low, high : the interval for the exact values in the rows of the file that the rules keep.
+    population_standard_error : the standard error from noise and from sampling from the population.
+    population_low, population_high : the interval for a population of which these rows are a simple random sample. All
+        fields for a population are None if the release declares that they are not.
+    binned_low, binned_high : the interval for the mean of representative values over the same rows, or None if these equal
+        the exact values. Slopes of binned columns have only this interval.
     population_binned_low, population_binned_high : the same interval for a population.
-    rows, rows_low, rows_high : for shares, the number of rows of the file that meet both conditions, with its interval. For
-        weighted shares, it is the number of persons that these rows represent. `rows` is None if the publisher stated only a
-        lower bound on the number of rows that the rules keep.
+    rows, rows_low, rows_high : for shares, the number of rows of the file that meet both conditions (if weighted, of the
+        persons that they represent), with its interval. `rows` is None if the publisher stated only a lower bound on the
+        number of kept rows.
     population_rows_low, population_rows_high : for weighted shares, the interval of the same number for a population.
     bins : for medians, the labels of the first bin of the interval, the estimated bin and the last bin of the interval.
     """
@@ -93,21 +91,16 @@ class Term:
     bins: tuple[str, str, str] | None = None
 
     def without(self, names: Iterable[str]) -> Term:
-        """Return a copy of the term in which the named fields are None."""
         none: dict[str, Any] = dict.fromkeys(names)
         return replace(self, **none)
 
     def within(self, ends: Ends, names: Sequence[str] = INTERVAL) -> Term:
-        """Return a copy of the term with a new interval, whose ends are stored in the named fields. An infinite end becomes
-        None.
-        """
+        """Return a copy with a new interval in the named fields. An infinite end becomes None."""
         fields_: dict[str, Any] = dict(zip(names, map(known, ends), strict=True))
         return replace(self, **fields_)
 
     def of_bin_numbers(self) -> Term:
-        """Return a copy of the term in which its interval is the interval for representative values of bins. The copy states
-        nothing about exact values.
-        """
+        """Return a copy whose interval becomes the one for representative values, without a statement about exact values."""
         moved: dict[str, Any] = {binned: getattr(self, own) for own, binned in zip(INTERVAL, BINNED_INTERVAL, strict=True)}
         return replace(self.without(INTERVAL), **moved)
 
@@ -121,16 +114,16 @@ class Estimate:
     question : the question.
     kind : "share", "mean", "median", "quantile" or "slope".
     by : the column whose bins define the groups, or "" if there are no groups.
-    terms : the estimated numbers. There is one share, mean or median for all rows or for each bin of `by` that can have rows,
-        or one slope for each column.
-    contrasts : the comparison of two groups, whose own numbers are in `terms`, or empty for other questions.
-    confidence : the confidence of each interval separately. With `together`, it is the confidence that all intervals for the
-        file are correct at the same time, and also that all intervals for a population are.
+    terms : the estimated numbers: one for all rows or for each bin of `by` that can have rows, or one slope for each
+        column.
+    contrasts : the comparison of two groups, whose own numbers are in `terms`, or empty.
+    confidence : the confidence of each interval separately or, with `together`, of all intervals for the file at once, and
+        of all intervals for a population at once.
     together : whether all intervals hold at once.
-    n_intervals : number of intervals for the file. Without `together`, on average at most (1 - confidence) times this number of
-        intervals miss their true values.
-    not_a_sample : the reasons why there is no interval for a population: design weights, calibration to totals, several rows of
-        a person, or clusters without a design effect. The list is empty if there is an interval.
+    n_intervals : number of intervals for the file. Without `together`, on average at most (1 - confidence) times this
+        number miss their true values.
+    not_a_sample : the reasons why there is no interval for a population: design weights, calibration to totals, several
+        rows of a person, or clusters without a design effect. Empty if there is an interval.
     weighting : a sentence that says how rows are weighted, or empty if the release has no design weight.
     weighted : whether every row counts with its design weight.
     design : sentences about the assumptions of the interval for a population, or empty for a simple random sample.
@@ -140,8 +133,8 @@ class Estimate:
     approximate : sentences that explain which numbers are approximations.
     of : what the answer counts: "rows" or "members".
     source : the published data from which the answer was computed.
-    releases : the names of the releases, if the estimate covers several releases. `terms` then contains the numbers of each
-        release, and `contrasts` contains the changes. Empty for one release.
+    releases : the names of the releases of a trend, whose numbers are in `terms` and changes in `contrasts`; otherwise
+        empty.
     """
 
     question: str
@@ -166,16 +159,14 @@ class Estimate:
 
     @property
     def by_bins(self) -> bool:
-        """Return whether the shares or means have a second interval, which uses representative values of bins or of weight
-        classes.
-        """
+        """Whether the shares or means have a second interval, for representative values of bins or of weight classes."""
         terms = (*self.terms, *self.contrasts)
         return self.kind in ("share", "mean") and (bool(self.binned) or any(term.binned_low is not None for term in terms))
 
     @staticmethod
     def within_noise(term: Term) -> bool:
-        """Return whether a change or difference may be zero, because its interval contains 0 or it has no interval. The
-        interval for representative values is used if there is one.
+        """Return whether a change or difference may be zero: its interval (for representative values, if any) contains 0 or
+        is missing.
         """
         low, high = (term.low, term.high) if term.binned_low is None else (term.binned_low, term.binned_high)
         return low is None or high is None or low <= 0 <= high
@@ -190,9 +181,7 @@ class Estimate:
 
     @property
     def csv(self) -> str:
-        """Return the terms as CSV with all digits, for R, Stata or a spreadsheet. A number that is not estimable is an empty
-        field.
-        """
+        """The terms as CSV with all digits, with empty fields for numbers that are not estimable."""
         out, lines = io.StringIO(), self._lines()
         table = csv.DictWriter(out, list(lines[0]), lineterminator="\n")
         table.writeheader()
@@ -200,7 +189,7 @@ class Estimate:
         return out.getvalue()
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the terms as a pandas frame with the columns of `csv`. A number that is not estimable is missing.
+        """Return the terms as a pandas frame with the columns of `csv`, with NaN for numbers that are not estimable.
 
         Raises
         ------
@@ -240,9 +229,7 @@ def explained(answer: Estimate) -> str:
 
 
 def _promise(answer: Estimate) -> str:
-    """Return a sentence that says how often the intervals miss their true values, in repeated runs with new noise and newly
-    drawn rows.
-    """
+    """Return a sentence that says how often the intervals miss their true values, in repeated runs."""
     missed = 1 - answer.confidence
     of_runs = f"in at most {100 * missed:.4g}% of runs (runs without a release count, too)."
     if answer.together:
@@ -275,9 +262,7 @@ def _numbers(answer: Estimate) -> list[str]:
 
 
 def _table(rows: list[list[str]]) -> list[str]:
-    """Format rows as a table that fits into the terminal, and return its lines. Long headings take several lines. Columns that
-    do not fit are printed below the table.
-    """
+    """Format rows as the lines of a table for the terminal. Columns that do not fit are printed below it."""
     first, *middle, last = zip(*rows, strict=True)
     names, units = _column(first, _NAMES), _column(last, _UNITS)
     columns = [_column(cells, None) for cells in middle]
@@ -295,7 +280,7 @@ def _table(rows: list[list[str]]) -> list[str]:
 
 
 def _column(cells: tuple[str, ...], widest: int | None) -> list[list[str]]:
-    """Return the cells of a column as lines of equal length. The length is that of the longest value or heading word."""
+    """Return the cells of a column as lines of equal length, the longest value or heading word."""
     heading, *values = cells
     width = max(map(len, (*values, *heading.split())), default=0)
     width = min(width, widest or width)
@@ -307,7 +292,7 @@ def _column(cells: tuple[str, ...], widest: int | None) -> list[list[str]]:
 
 
 def _lines(columns: list[list[list[str]]]) -> list[str]:
-    """Return the lines of a block of columns. Headings are aligned with the values below them."""
+    """Return the lines of a block of columns, with headings aligned above the values."""
     lines = []
     for position, row in enumerate(zip(*columns, strict=True)):
         height = max(map(len, row))
@@ -325,9 +310,7 @@ def _header_of_two(answer: Estimate) -> list[str]:
 
 
 def _line_of_two(answer: Estimate, term: Term) -> list[str]:
-    """Return the cells of a printed line that compares two groups. A difference of shares is in percentage points, and a ratio
-    has at least two decimals.
-    """
+    """Return the cells of a printed line that compares two groups. A difference of shares is in percentage points."""
     if not term.estimable:
         return [term.name, NOT_ESTIMABLE, *[""] * (len(_header_of_two(answer)) - 2)]
     of_shares = term.name == "risk difference" or (answer.kind == "share" and bool(answer.releases))
@@ -389,14 +372,14 @@ def _line(answer: Estimate, term: Term) -> list[str]:
 
 
 def _shown(answer: Estimate, cells: list[str]) -> list[str]:
-    """Return the cells of a printed line. The interval for a population is left out if the answer has no such interval."""
+    """Drop the interval for a population from a printed line, if the answer has none."""
     return [*cells[:-2], cells[-1]] if answer.not_a_sample else cells
 
 
 def _between(
     value: Callable[[float], str], low: float | None, high: float | None, least: float | None = None, most: float | None = None
 ) -> str:
-    """Format an interval. An end that equals the smallest or largest possible value is left out."""
+    """Format an interval, without an end that equals the smallest or largest possible value."""
     if low is None or low == least:
         return NOT_ESTIMABLE if high is None else f"at most {value(high)}"
     return f"at least {value(low)}" if high is None or high == most else f"{value(low)} to {value(high)}"
@@ -414,9 +397,7 @@ def _wrapped(text: str, indent: str) -> str:
 
 
 def _decimals(answer: Estimate) -> int:
-    """Choose the number of decimals with which an answer is printed. Medians get as many as the ends of their intervals
-    have. Other answers get enough decimals for two digits of the smallest standard error.
-    """
+    """Return the number of printed decimals: those of the ends for medians, else two digits of the smallest standard error."""
     if answer.kind in QUANTILES:
         ends = [end for term in answer.terms for end in (term.low, term.high, term.population_low, term.population_high)]
         texts = [f"{end:.15g}".partition(".")[2] for end in ends if end is not None]
