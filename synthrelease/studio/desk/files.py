@@ -52,8 +52,7 @@ def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
 
     Parameters
     ----------
-    make : whether to create the file. If not, a file that cannot be opened or locked at all counts as unlocked, and 1 is
-        yielded instead of a descriptor.
+    make : whether to create the file. If not, a file that cannot be opened counts as unlocked, and 1 is yielded.
 
     Raises
     ------
@@ -183,7 +182,7 @@ class DeskFiles:
 
         Raises
         ------
-        Moved : when the files have changed since the page showed their contents. Nothing was written.
+        Moved : when the files have changed since the page was shown. Nothing was written.
         SynthreleaseError : when the action fails. The files are as before.
         """
         with self._lock:
@@ -207,8 +206,8 @@ class DeskFiles:
 
         Raises
         ------
-        Moved : when the files have changed since the page showed their contents.
-        Refused : when a control is invalid. The exception contains the error of each invalid control.
+        Moved : when the files have changed since the page was shown.
+        Refused : when a control is invalid, with the error of each.
         OutputError : when a file cannot be written.
         """
         with self._lock:
@@ -226,7 +225,6 @@ class DeskFiles:
             self._before, self._loaded = (seen, before), (seen, spec)
 
     def write(self, texts: BothTexts, changes: Changes) -> None:
-        """Write the changes of an action that `act` runs; `texts` are the contents before."""
         replace_files(_contents(texts, self._changed(texts, self.spec(texts), changes)[0]))
 
     def replace(self, texts: BothTexts, wanted: BothTexts) -> None:
@@ -235,7 +233,6 @@ class DeskFiles:
         replace_files(_contents(texts, wanted))
 
     def _changed(self, texts: BothTexts, spec: ReleaseSpec, changes: Changes) -> tuple[BothTexts, ReleaseSpec]:
-        """Return the new contents and their specification, without writing the files."""
         acceptance = texts.acceptance
         if edits := changes.get("acceptance"):
             check_own_acceptance(texts.file)
@@ -252,7 +249,7 @@ class DeskFiles:
 
         Raises
         ------
-        Moved, OutputError : when the files have changed since the page showed them, or since the last edit.
+        Moved, OutputError : when the files have changed since the page was shown, or since the last edit.
         """
         with self._lock:
             texts = self._as_seen(seen)
@@ -342,9 +339,9 @@ def _contents(present: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, 
 
 @contextmanager
 def announced(path: Path) -> Iterator[str]:
-    """Mark a configuration as open in a desk, and yield a message for the pages of this desk.
+    """Mark a configuration as open in a desk, and yield a message for its pages, or "".
 
-    The message says that another desk is open on the same files, or that the folder is read-only. Otherwise it is empty.
+    The message says that another desk is open on the same files, or that the folder is read-only.
     """
     mark, announcement, is_first = path.with_name(f".{path.name}.desk"), "", False
     with ExitStack() as held:
@@ -396,7 +393,7 @@ class Running:
     Attributes
     ----------
     process : the process ID, or 0 if it is unknown.
-    folder : the name of the folder that the rehearsal writes into, or an empty string if the name is unknown.
+    folder : the name of the folder that the rehearsal writes into, or an empty string.
     standing : the progress of the rehearsal, or None as long as it is unknown.
     """
 
@@ -460,11 +457,7 @@ class Rehearsals:
             return self._running_process()
 
     def start(self, spec: ReleaseSpec, minutes: int) -> None:
-        """Start or continue a rehearsal of this specification.
-
-        Parameters
-        ----------
-        minutes : the largest duration of the rehearsal in minutes.
+        """Start or continue a rehearsal of this specification, for at most `minutes`.
 
         Raises
         ------
@@ -486,11 +479,7 @@ class Rehearsals:
             self.log.with_suffix(".pid").write_text(f"{self._child.pid} {folder.name}\n", encoding="ascii")
 
     def stop(self, *, at_once: bool) -> None:
-        """Stop the running rehearsal and its worker processes. Results are kept.
-
-        Parameters
-        ----------
-        at_once : whether to kill the processes, so that no report is written.
+        """Stop the running rehearsal and its worker processes. `at_once` kills them, so that no report is written.
 
         Raises
         ------
@@ -505,7 +494,6 @@ class Rehearsals:
             os.killpg(running.process, signal.SIGKILL if at_once else signal.SIGTERM)
 
     def last_lines(self) -> str:
-        """Return the last lines that a rehearsal printed, which are about public data alone."""
         try:
             with self.log.open("rb") as file:
                 file.seek(max(0, self.log.stat().st_size - 4_000))
@@ -628,8 +616,7 @@ def changes_of(start: Shown, name: str, control: str, form: Form) -> Changes:
     Parameters
     ----------
     start : state of the files before the changes.
-    name : name of the screen.
-    control : name of the control, such as "bounds:age".
+    name, control : names of the screen and of the control, such as "bounds:age".
     form : contents of the control's fields, by their keys.
 
     Raises
@@ -716,7 +703,6 @@ def _of_limits(start: Shown, column: Column, alternative: str, table: Path_, for
 
 
 def _of_moved(table: Path_, moved: MovedLimits, numbers: Mapping[str, Any]) -> list[Edit]:
-    """Return the edits that write the new bins of a column and their representative values."""
     edits = [Edit(path=(*table, "alternatives", name), toml=toml(texts)) for name, texts in moved.alternatives.items()]
     if moved.numbers != numbers:
         edits.append(Edit(path=(*table, "numbers"), toml=toml(moved.numbers) if moved.numbers else None))
@@ -766,7 +752,6 @@ def _of_questions(start: Shown, action: str, which: str, form: Form) -> Changes:
 
 
 def _place_of(spec: ReleaseSpec, name: str) -> int:
-    """Return the position of a criterion. The desk names criteria, because positions change if others are removed."""
     names = [criterion.name for criterion in spec.criteria]
     if name not in names:
         raise NoSuchControl
@@ -820,7 +805,6 @@ def number(text: str) -> str:
 
 
 def first_rows(order: str) -> str:
-    """Return the setting `first_by` as TOML: "random", or a list of columns."""
     return toml(order if order == RANDOM else [*names_in(order)])
 
 

@@ -145,17 +145,13 @@ WORDS = ("title", "description", "acceptance")
 def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequence[str]) -> None:
     """Draft both files again with some columns declared as important, as `init --important` does.
 
-    The released columns, the limit of epsilon, and the steward's texts and rules stay the same.
-
-    Parameters
-    ----------
-    data : path of the public file, or None.
-    important : names of the columns that most questions are about.
+    The released columns, the limit of epsilon, and the steward's texts and rules stay the same. `data` is the path of the
+    public file, or None.
 
     Raises
     ------
-    InputError : when there is no public file, when the configuration has a table that the draft would lose, or when no
-        draft can be made.
+    InputError : when there is no public file, when the draft would lose a table of the configuration, or when no draft can
+        be made.
     """
     spec, tables = start.spec, start.texts.file.tables
     lost = [name for name in ("extends", "members", "geography", "marks", "series", "split", "population") if name in tables]
@@ -222,7 +218,6 @@ def _applies_to(rule: Mapping[str, Any]) -> set[str]:
 
 
 def copy_acceptance(files: DeskFiles, texts: BothTexts) -> None:
-    """Copy the inherited acceptance file for this configuration alone."""
     if "acceptance" not in texts.file.inherited:
         raise NoSuchControl
     path, edit = own_acceptance(texts.file, texts.acceptance_path)
@@ -248,7 +243,6 @@ site.
 
 
 def leading_on(address: str) -> str:
-    """Return an HTML page that redirects the browser to an address."""
     return LEADS_ON.format(address=escape(address))
 
 
@@ -257,10 +251,6 @@ def entrance(address: str) -> Iterator[Path]:
     """Create a file that redirects to the address of the desk, yield its path, and delete it at the end.
 
     The file has the permissions 0600, in a new folder with 0700. On Windows, it has those of the user's temporary folder.
-
-    Raises
-    ------
-    OSError : when the file cannot be written.
     """
     with tempfile.TemporaryDirectory(prefix="synthrelease-desk-", ignore_cleanup_errors=True) as folder:
         page = Path(folder) / "open.html"
@@ -272,9 +262,7 @@ def entrance(address: str) -> Iterator[Path]:
 def open_browser(page: Path, failed: Callable[[], None]) -> None:
     """Open a file in the browser from a second thread, because some browsers return only when they are closed.
 
-    Parameters
-    ----------
-    failed : function that is called if no browser could be opened.
+    `failed` is called if no browser could be opened.
     """
 
     def opened() -> None:
@@ -347,7 +335,6 @@ class Guard:
         await self._app(scope, again, _protected(send))
 
     def _refused(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
-        """Return the response to a refused request, or None."""
         method, query = scope["method"], scope.get("query_string", b"")
         if not _same(headers.get("host", ""), self._host):
             return PlainTextResponse("The desk answers only at the address that it printed.", 400)
@@ -447,10 +434,8 @@ class Opened:
 
     Attributes
     ----------
-    files : configuration and acceptance file.
     public, members : the public file, and the public file of the second of two linked tables, or None.
     guesses : the kinds that a draft would choose for the columns of the public files.
-    rehearsals : rehearsals of the configuration.
     folder : a published folder, or None.
     ledger : path of the ledger of the private dataset, or None.
     announced : a message for every page, such as that another desk is open on the files.
@@ -471,16 +456,14 @@ class Opened:
 class Entries:
     """The contents of a screen's fields: the unsaved entry if there is one, otherwise the value in the files.
 
-    Parameters
-    ----------
-    typed : unsaved entry of each field, by the field's name CONTROL/KEY.
+    `typed` has the unsaved entry of each field, by the field's name CONTROL/KEY.
     """
 
     def __init__(self, typed: dict[str, str]):
         self.typed, self.saved = typed, dict[str, str]()
 
     def __call__(self, name: str, saved: object) -> str:
-        """Return the unsaved entry of a field, or else the value in the files, `saved`, which is remembered."""
+        """Return the unsaved entry of a field, or else the value in the files; remember the latter."""
         self.saved[name] = text = one_kind_of_line_ends(str(saved))
         if self.typed.get(name) == text:
             del self.typed[name]
@@ -516,11 +499,10 @@ class Desk:
         diff: str = "",
         refusals: Mapping[str, Refusal] | None = None,
     ) -> Response:
-        """Return the page of a screen, such as "columns".
+        """Return the page of a screen.
 
         Parameters
         ----------
-        query : query of the address.
         message : the reason why nothing was saved.
         diff : changes that another program made to the files.
         refusals : for each control whose entry was not saved, the reasons.
@@ -601,7 +583,6 @@ class Desk:
         return RedirectResponse(f"/{name}#{value}" if is_section else f"/{name}", 303)
 
     def _keep(self, name: str, seen: str, form: Mapping[str, str]) -> None:
-        """Remember typed values that differ from those that the page showed."""
         if not form:
             return
         if (saved := self._saved.get((seen, name))) is None:
@@ -730,7 +711,6 @@ class Desk:
         return "done" if screen in missing and not missing[screen] else "seen"
 
     def _around(self, texts: BothTexts, spec: ReleaseSpec, missing: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        """Return the values that every screen passes to its template."""
         answered = spec.unit.answered
         return {
             "screens": SCREENS,
@@ -777,7 +757,6 @@ def _framed(folder: Path | None, name: str, missing: str) -> Response:
 
 
 def _statement(ledger: Path | None) -> Account:
-    """Read a ledger, or say why it cannot be read."""
     if ledger is None:
         return Account()
     try:
@@ -787,7 +766,6 @@ def _statement(ledger: Path | None) -> Account:
 
 
 def _control_of(field_name: str) -> str:
-    """Return the control of a field: "bounds:age" for "bounds:age/low"."""
     return field_name.rpartition("/")[0]
 
 

@@ -63,7 +63,6 @@ class Cause:
 
     Attributes
     ----------
-    text : one or more sentences that say what is wrong.
     where : the screen on which the mistake can be corrected, or the setting and its file.
     address : address of the screen, or an empty string if the setting can be changed only in an editor.
     """
@@ -84,9 +83,7 @@ class Refusal:
 def refusal(error: Exception, screen: str, control: str, spec: ReleaseSpec) -> Refusal:
     """Explain why the entry in a control was not saved: it is wrong, or it conflicts with another setting.
 
-    Parameters
-    ----------
-    spec : the specification before the change.
+    `spec` is the specification before the change.
     """
     lead = "The entry cannot be saved."
     if isinstance(error, SpecError):
@@ -97,7 +94,6 @@ def refusal(error: Exception, screen: str, control: str, spec: ReleaseSpec) -> R
 
 
 def causes_of(error: Exception, spec: ReleaseSpec) -> tuple[Cause, ...]:
-    """Return the causes of an error, each with the screen for its correction."""
     if isinstance(error, OSError):
         return (Cause(text=f"The file could not be read or written ({error.strerror})."),)
     if isinstance(error, BudgetError):
@@ -238,7 +234,6 @@ def _gaps(column: Column, public: PublicBins | None) -> list[str]:
 
 
 def _off(grouping: GroupingError) -> str:
-    """Say how much a column changes if representative values of bins replace its values."""
     off, moved = (float(f"{value:.2g}") for value in (grouping.off, grouping.mean_moved))
     return (
         f"If each value is replaced by the representative value of its bin, it changes by {off:.10g} on average (standard "
@@ -247,7 +242,6 @@ def _off(grouping: GroupingError) -> str:
 
 
 def _not_released(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses) -> list[tuple[str, str]]:
-    """Return the columns of the public file that are not released, each with the reason."""
     read = {source for column in spec.schema.columns for source in column.sources}
     because = {column_left.source: column_left.because for column_left in guesses.left_out}
     names = dict.fromkeys([*(public.columns if public is not None else ()), *because])
@@ -380,7 +374,6 @@ def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]
 
 
 def _examples(spec: ReleaseSpec) -> list[str]:
-    """Return up to three example questions."""
     numeric = [column for column in spec.schema.columns if column.bounds is not None and column.dates is None]
     names = [column for column in spec.schema.columns if column.bounds is None]
     examples = []
@@ -459,11 +452,7 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
     """Return the contents of the sign-off screen: the guarantee, open points, the digest of the commitment, and the
     command.
 
-    The commands are written for the folder in which the desk was started.
-
-    Parameters
-    ----------
-    path, ledger : paths of the configuration and of the ledger, as they were typed in that folder.
+    The commands are written for the folder in which the desk was started, where the paths were typed.
     """
     still_open, unstated = list[Cause](), spec.unstated
     for check in (spec.check_unit_answered, spec.check_can_fail, spec.check_limit):
@@ -535,13 +524,7 @@ PASSING = (2, 3, 5, 10)
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """The contents of a ledger.
-
-    Attributes
-    ----------
-    statement : the contents, or None if no ledger was given or it cannot be read.
-    why : the reason why the ledger cannot be read, or an empty string.
-    """
+    """The contents of a ledger, or None, and the reason why it cannot be read."""
 
     statement: Statement | None = None
     why: str = ""

@@ -1,13 +1,11 @@
 """Recommend budgets and numbers of rounds from attempts on public data, by the heuristics of Hod & Canetti (2024), 4.4.4.
 
-The advice has three parts:
-
 1. For each criterion, the lowest epsilon at which the noise is small compared with the threshold.
 2. The lowest budget of the generator at which the shortlist is accepted often enough.
 3. The total cost of a release with these budgets and the best distribution of the number of rounds.
 
-A private fit is a result that a release computes once and uses in all rounds, such as measured tables. A search for a table
-ends with "nothing" if no round is accepted.
+A private fit is a result that a release computes once for all rounds, such as measured tables. A search ends with "nothing"
+if no round is accepted.
 """
 
 from __future__ import annotations
@@ -44,11 +42,10 @@ UNLUCKY = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionAdvice:
-    """The advice for one criterion: its noise compared with its threshold.
+    """The noise of one criterion compared with its threshold.
 
     Attributes
     ----------
-    name, epsilon, threshold : the name of the criterion, its planned epsilon and its threshold.
     noise_sd : standard deviation of the noise at the median sensitivity of the attempts, or None if the value gets no
         noise.
     figure : median of the criterion values without noise, or None without values.
@@ -70,7 +67,7 @@ class CriterionAdvice:
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetPoint:
-    """A generation budget, with the total cost of the release and the acceptance probability of its rounds."""
+    """A generation budget, the total cost of the release and the acceptance probability of its rounds."""
 
     generation: Fraction
     total: Fraction
@@ -79,12 +76,11 @@ class BudgetPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
-    """What to expect of a release whose rounds draw configurations (a generator with settings and bins) from the shortlist.
+    """What to expect of a release from this shortlist of configurations (generators with settings and bins).
 
-    All values are means over the private fits of the rehearsal. With p the probability that a round is accepted, K the
-    hidden number of rounds and f(x) = sum_k Pr[K = k] x^k: nothing = f(1 - p) and expected_rounds = (1 - f(1 - p)) / p.
-    With a stop coin of probability gamma, nothing is (1 - p) gamma / (p + gamma (1 - p)), and expected_rounds is 1 / (p (1
-    - gamma) + gamma).
+    All values are means over the private fits. With p the probability that a round is accepted, K the hidden number of
+    rounds and f(x) = sum_k Pr[K = k] x^k: nothing = f(1 - p) and expected_rounds = (1 - f(1 - p)) / p. With a stop coin of
+    probability gamma: nothing = (1 - p) gamma / (p + gamma (1 - p)) and expected_rounds = 1 / (gamma + p (1 - gamma)).
 
     Attributes
     ----------
@@ -119,7 +115,7 @@ def criterion_advice(
     ----------
     attempts : attempts of the shortlist at the planned budget, or of all configurations if the shortlist is empty.
     level : the largest wanted probability of a false rejection, and of a false acceptance, in (0, 1/2).
-    noises : the noise that criterion values share after acceptance, by the name of the criterion.
+    noises : the noise that values share after acceptance, by criterion.
     """
     return tuple(
         _one_criterion(criterion, index, attempts, level, noises.get(criterion.name))
@@ -153,7 +149,7 @@ def _one_criterion(
 
 
 def typical_sensitivities(attempts: Sequence[AttemptResult], n_criteria: int) -> tuple[float | None, ...]:
-    """Return the median sensitivity of each criterion's value in these attempts, or None without a sensitivity."""
+    """Return the median sensitivity of each criterion's value, or None without one."""
     seen = [
         [sensitivity for result in attempts if (sensitivity := result.sensitivities[index]) is not None]
         for index in range(n_criteria)
@@ -193,15 +189,12 @@ def frontier(spec: ReleaseSpec, attempts: Mapping[Fraction, Sequence[AttemptResu
 
 
 def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None:
-    """Return the budget with the smallest total epsilon at which the acceptance probability surely reaches the target.
-
-    The lower end of its confidence interval must reach the target. Return None if there is no such budget.
-    """
+    """Return the budget with the smallest total epsilon whose whole acceptance interval reaches the target, or None."""
     return next((point for point in sorted(points, key=lambda point: point.total) if point.acceptance.low >= target), None)
 
 
 def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per_fit: int = 1) -> Outlook | None:
-    """Estimate the number of rounds and the probability of "nothing" from attempts of the shortlist; None without attempts.
+    """Estimate the rounds and the results of a release from attempts of the shortlist; None without attempts.
 
     Parameters
     ----------
@@ -227,10 +220,10 @@ def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per
 
 
 def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared: bool) -> float:
-    """Return the upper end of a 95% interval for the probability that a release ends without an accepted table.
+    """Return the upper end of a 95% interval for the probability of "nothing".
 
-    If rounds share a fit, the probability of "nothing" is a convex function of the fit's acceptance probability. So its
-    estimate from a few attempts is, on average, at least as large as this probability.
+    If rounds share a fit, this probability is a convex function of the fit's acceptance probability. So its estimate from a
+    few attempts is, on average, not too small.
     """
     if not shared:
         low, _ = bounded_mean([result.chance for result in results])
@@ -293,28 +286,19 @@ def numbers_of_rounds(largest: int = MOST_ROUNDS) -> np.ndarray:
 
 
 def mean_nothing(law: StoppingLaw, chances: Sequence[float]) -> float:
-    """Return the probability that no round of a search is accepted, as a mean over the private fits.
-
-    Parameters
-    ----------
-    chances : for each private fit, the probability that a round is accepted.
-    """
+    """Return the probability of "nothing", as a mean over the private fits with these acceptance probabilities."""
     return math.fsum(chances_of_nothing(law, chances)) / len(chances)
 
 
 def chances_of_nothing(law: StoppingLaw, chances: Sequence[float]) -> list[float]:
-    """Return, for each private fit, the probability E[(1 - a)^K] that no round of a search is accepted.
-
-    Here a is the probability that a round with this fit is accepted, and K the random number of rounds.
-    """
+    """Return, for each private fit, the probability E[(1 - a)^K] that none of K rounds is accepted, each with probability a."""
     return np.asarray(law.nothing(1 - np.asarray(chances, dtype=float))).tolist()
 
 
 def mean_rounds_run(law: StoppingLaw, chances: Sequence[float]) -> float:
-    """Return the mean number of rounds that a search runs before it ends, averaged over private fits.
+    """Return the mean number of rounds that a search runs, averaged over private fits.
 
-    For a fit whose rounds are accepted with probability a: (1 - E[(1-a)^K]) / a, or E[K] for a = 0, where K is the number
-    of rounds allowed.
+    For a fit whose rounds are accepted with probability a: (1 - E[(1-a)^K]) / a, or E[K] for a = 0.
     """
     pairs = zip(chances, chances_of_nothing(law, chances), strict=True)
     return math.fsum((1 - nothing) / chance if chance > 0 else law.mean for chance, nothing in pairs) / len(chances)
@@ -330,13 +314,11 @@ def best_law(epsilon: float, price: float, chances: Sequence[float], largest: in
     epsilon : epsilon of one round, above 0. The delta of a round is 0.
     price : epsilon of the whole search; K = 1 costs the epsilon of one round.
     chances : for each private fit, the probability that a round is accepted, in [0, 1]; one number if rounds share no fit.
-    largest : the largest possible number of rounds.
 
     Returns
     -------
-    FiniteLaw | None
-        Few possible numbers of rounds, with probabilities of few digits that sum to 1. Rounding can change the price and the
-        probability of "nothing" in the last of these digits.
+    FiniteLaw | None Few possible numbers of rounds, with probabilities of few digits that sum to 1. Rounding can change the
+    price and the probability of "nothing" in the last of these digits.
     """
     support, shares, nothing = _solved(epsilon, price, chances, numbers_of_rounds(largest))
     if not len(support):
@@ -352,7 +334,7 @@ def best_law(epsilon: float, price: float, chances: Sequence[float], largest: in
 def _solved(
     epsilon: float, price: float, chances: Sequence[float], rounds: np.ndarray
 ) -> tuple[np.ndarray, dict[int, float], float]:
-    """Find the distribution over these numbers of rounds that least often ends with "nothing" at this price.
+    """Find the distribution of these numbers of rounds that least often ends with "nothing" at this price.
 
     Return the numbers with a positive probability, their probabilities, and the probability of "nothing".
     """
@@ -407,12 +389,7 @@ def _price_of(epsilon: float, nothing: float, chances: Sequence[float], rounds: 
 
 
 def rounded(shares: Mapping[int, float]) -> FiniteLaw:
-    """Round probabilities to few digits so that they sum to exactly 1.
-
-    Parameters
-    ----------
-    shares : the probability of each number of rounds, up to a common factor.
-    """
+    """Round probabilities (`shares`, up to a common factor) to few digits so that they sum to exactly 1."""
     total = math.fsum(shares.values())
     digits = max(_DIGITS, _DIGITS - 1 - math.floor(math.log10(min(shares.values()) / total)))
     units = 10**digits
@@ -444,7 +421,7 @@ def _per_round(accepted: np.ndarray, rejected: np.ndarray, rounds: np.ndarray) -
     """Return (1 - (1-A)^k) / A, the mean number of rounds run, and (1-A)^k, the probability of "nothing", as (mesh, n)
     arrays.
 
-    A search runs at most k rounds and accepts each with probability A.
+    A is the probability that a round is accepted, and k the largest number of rounds.
     """
     logs = np.where(accepted < 0.5, np.log1p(-np.minimum(accepted, 0.5)), np.log(rejected))
     exponents = np.outer(logs, rounds)
@@ -462,9 +439,9 @@ class Offer:
     ----------
     generation : the generation budget.
     chances : for each private fit (or each attempt, if rounds share no fit), the probability that a round is accepted.
-    anew : whether the chances come from new attempts, which had no influence on the choice of this budget.
-    law, total, nothing : distribution of the number of rounds, epsilon of the whole release, and mean probability that no
-        table is found. All are None if no distribution finds a table often enough.
+    anew : whether the chances come from attempts that had no influence on the choice of this budget.
+    law, total, nothing : distribution of the number of rounds, epsilon of the release, and mean probability of "nothing";
+        None if no distribution finds a table often enough.
     """
 
     generation: Fraction
@@ -476,7 +453,6 @@ class Offer:
 
     @property
     def acceptance(self) -> float:
-        """Return the mean over the private fits of the probability that a round is accepted."""
         return sum(self.chances) / len(self.chances)
 
 
@@ -487,8 +463,8 @@ class Judgement:
     Attributes
     ----------
     acceptance, acceptance_low, acceptance_high : probability that a round is accepted, and the ends of its interval.
-    nothing, nothing_high : probability that no table is found, and the upper end of its interval. If rounds share no
-        private fit, this end is the probability at `acceptance_low`.
+    nothing, nothing_high : probability of "nothing", and the upper end of its interval. If rounds share no private fit,
+        this end is the probability at `acceptance_low`.
     rounds : mean number of rounds that are run.
     attempts, fits : numbers of attempts and of private fits; `fits` is None if rounds share no fit.
     """
@@ -505,15 +481,15 @@ class Judgement:
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
-    """What a rehearsal advises: how many rounds a release should run, and with which generation budget.
+    """How many rounds a release should run, and with which generation budget.
 
     Attributes
     ----------
-    wanted : the largest probability of "no table" that the steward accepts.
+    wanted : the largest probability of "nothing" that the steward accepts.
     offers : one for every tried generation budget, the smallest budget first.
     chosen : the cheapest offer, or None if no offer finds a table often enough.
-    judgement : the expected results of the chosen offer. None if no offer was chosen, or if there was no time left.
-    without_limit : epsilon of a release with the chosen budget and no limit on its rounds. The rounds then cost twice the
+    judgement : the expected results of the chosen offer, or None without one or without time.
+    without_limit : epsilon of a release with the chosen budget and no limit on its rounds, which then cost twice the
         epsilon of one round.
     """
 
@@ -565,10 +541,7 @@ RunAttempts = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptR
 
 
 def shares_luck(spec: ReleaseSpec) -> bool:
-    """Return whether all rounds of a release depend on one random result that is made once.
-
-    Such results are shared measurements, the private regression of a criterion, and the random division of the rows.
-    """
+    """Return whether all rounds depend on a result that is made once: measurements, a private regression or divided rows."""
     fits_once = any(criterion.once() for criterion in spec.criteria)
     return fits_once or spec.shared_measurements or spec.options.partition is not None
 
@@ -592,9 +565,7 @@ def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
 def more_budgets(offers: Collection[Offer], planned: Fraction) -> list[Fraction]:
     """Return the untried generation budgets one step below and above the cheapest offer; none without a distribution.
 
-    Parameters
-    ----------
-    planned : the generation budget of the specification. A step is an eighth of it.
+    A step is an eighth of the planned budget.
     """
     best = cheapest_offer(offers)
     if best is None:
@@ -606,11 +577,11 @@ def more_budgets(offers: Collection[Offer], planned: Fraction) -> list[Fraction]
 
 @dataclass(frozen=True, kw_only=True)
 class PlanGoal:
-    """What a steward requires of a plan, such as how often a release may end without a table.
+    """What a steward requires of a plan.
 
     Attributes
     ----------
-    nothing : largest probability that no table is found, in (0, 1).
+    nothing : largest probability of "nothing", in (0, 1).
     target : smallest mean share of accepted rounds. Below this share no distribution is offered.
     width : wanted width of intervals. A smaller width needs more attempts.
     """
@@ -621,7 +592,7 @@ class PlanGoal:
 
     @property
     def most(self) -> int:
-        """Return the largest number of rounds that may be proposed: 10 / `target`, but at most `MOST_ROUNDS`."""
+        """Return the largest number of rounds to propose: 10 / `target`, but at most `MOST_ROUNDS`."""
         return min(MOST_ROUNDS, math.ceil(10 / self.target))
 
 
@@ -633,7 +604,6 @@ def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], aim
     Parameters
     ----------
     chances : for each private fit, the probability that a round is accepted.
-    anew : whether the chances come from new attempts.
     """
     without_law = Offer(generation=generation, chances=tuple(chances), anew=anew)
     epsilon = one_round(spec, generation)
@@ -668,7 +638,6 @@ def propose(
 
     Parameters
     ----------
-    shortlist : the indices of its configurations.
     first : the first offer of each generation budget.
     tried : a function that runs new attempts of the shortlist.
     """
@@ -736,11 +705,9 @@ def _together(shortlist: Sequence[int], shared: bool) -> int:
 
 
 def _whole_passes(figures: int, shortlist: Sequence[int], shared: bool) -> int:
-    """Return the smallest number of attempts with at least `figures` independent results, equally many for each
-    configuration.
+    """Return the smallest number of attempts with `figures` independent results and equally many of each configuration.
 
-    The configurations need equally many attempts, because a release draws them uniformly. If rounds share a fit (`shared`),
-    the attempts with one fit are one result.
+    A release draws configurations uniformly. If rounds share a fit (`shared`), the attempts with one fit are one result.
     """
     together = _together(shortlist, shared)
     whole = math.lcm(together, len(shortlist))
@@ -756,8 +723,7 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, sh
     """Return what to expect of a release with this distribution of the number of rounds, from new attempts.
 
     The intervals hold after each look (`attempts.Looks`). Fits are independent of each other; so are attempts, if rounds
-    share no fit. The probability of "nothing" is a convex function of the fit's acceptance probability. So its estimate
-    from a few attempts is, on average, at least as large as this probability.
+    share no fit. The estimate of `nothing` from a few attempts of a fit is, on average, not too small (convexity).
     """
     units = _units(results, shared)
     low, high = looks.mean(units)

@@ -1,14 +1,13 @@
 """Divide the epsilon of a release among measured tables, sums and the joint test, by tries on public data (`allocate`).
 
 **Search.** In each stage, tries that change all parts at once (`slopes`) show how much the noise of every part worsens
-every criterion. The stage computes the step with which criteria are least likely to fail, at the same total. It compares
-the whole step and half of the step with the present allocation of the budget, with the same noise on the same populations
-(`run_tries`). The comparison uses the probability of passing with wider noise in the joint test, because the share of
-successful tries shows no differences if nearly all tries succeed or nearly all fail.
+every criterion. The stage compares the present allocation with the step with which criteria are least likely to fail, at
+the same total, and with half of this step. All use the same noise on the same populations (`run_tries`). The comparison
+uses the probability of passing with wider noise in the joint test, because shares of successful tries show no differences
+if nearly all succeed or nearly all fail.
 
-**Selection bias.** The best of several estimates is too optimistic. So all allocations of the search, including the first
-allocation, are compared again on new noise. Then the chosen and the first allocation are judged on noise and populations
-that had no influence on the choice.
+**Selection bias.** The best of several estimates is too optimistic. So all allocations of the search are compared again on
+new noise. Then the chosen and the first allocation are judged on noise and populations that had no influence on the choice.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ class MeasuredPart:
 
 @dataclass(frozen=True, kw_only=True)
 class Allocation:
-    """A way to divide the epsilon of a release among its measured tables and sums and its joint test.
+    """A division of the epsilon of a release among its measured tables and sums and its joint test.
 
     Attributes
     ----------
@@ -126,7 +125,7 @@ class Allocation:
 
 @dataclass(frozen=True, kw_only=True)
 class Divisible:
-    """A specification whose total epsilon can be divided anew among measured tables, sums and the joint test.
+    """A specification whose total epsilon can be divided anew.
 
     Attributes
     ----------
@@ -203,7 +202,7 @@ class Divisible:
         return Fraction(math.floor((self.total - rest) * _FINEST), _FINEST)
 
     def _rho_left(self, allocation: Allocation) -> Fraction:
-        """Return the largest rho for the generation at which the whole release costs at most the total.
+        """Return the largest rho at which the whole release costs at most the total.
 
         Bisection is needed, because the release may cost less than the sum of the epsilons of its parts.
         """
@@ -249,8 +248,7 @@ class Divisible:
         return self._spec_of(allocation, self.generation(allocation))
 
     def spec_at(self, allocation: Allocation) -> ReleaseSpec:
-        """Return the specification in which the weights are the budgets (epsilon or rho) of tables and noise vectors of
-        sums.
+        """Return the specification in which the weights are the budgets (epsilon or rho) of tables and noise vectors.
 
         The release may then cost more or less than the total.
         """
@@ -275,7 +273,6 @@ class Divisible:
 
 
 def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart, Fraction]]:
-    """Yield the tables and sums of a generator's settings, with their weights."""
     layout, design = spec.space.common.layout, spec.options.design
     asked = set[str]() if design is None else set(filter(None, (design.weight, design.groups)))
     for name in FIELDS:
@@ -299,7 +296,6 @@ def _settings_of(generator: MarginalsGenerator) -> tuple[object, ...]:
 
 
 def few_digits(value: Fraction) -> Fraction:
-    """Round a number above 0 to a few significant digits."""
     return Fraction(f"{float(value):.{_DIGITS - 1}e}")
 
 
@@ -322,8 +318,8 @@ class Populations:
     Attributes
     ----------
     public : the rows of the public file.
-    priors : public tables that generators start from, by their name. If such a table is the public file itself, a random
-        fifth of the file replaces it, and no population has a row of this fifth.
+    priors : public tables that generators start from, by their name. In place of the public file itself, they start from a
+        random fifth of it, and no population has a row of this fifth.
     rows : largest number of rows of a population, or None. Further rows are removed at random.
     """
 
@@ -338,7 +334,7 @@ class Populations:
         return any(prior.same_as(self.public) for prior in self.priors.values())
 
     def of(self, index: int) -> tuple[Counts, dict[str, Counts]]:
-        """Return a population (a table in place of the private table), and the public tables that generators start from.
+        """Return a population in place of the private table, and the public tables that generators start from.
 
         Population 0 is the public file itself, with at most `rows` rows.
         """
@@ -417,12 +413,11 @@ class SlopesOfParts:
 
     @classmethod
     def of(cls, present: Sequence[OppositeTries], earlier: Sequence[OppositeTries], deviations: np.ndarray) -> Self | None:
-        """Estimate the slopes from pairs of tries; None with too few pairs, or if no criterion has a finite slack.
+        """Estimate the slopes from pairs of tries; None with too few pairs or no finite slack.
 
         Parameters
         ----------
-        present, earlier : pairs at this allocation, and at earlier allocations of the same parts. All pairs estimate the
-            slopes.
+        present, earlier : pairs at this allocation, and at earlier allocations of the same parts.
         deviations : (I,) standard deviations of the noise at this allocation, in the unit of the pairs.
         """
         if len(present) < _LEAST_PAIRS:
@@ -498,10 +493,9 @@ class Try:
     Attributes
     ----------
     population, number : the number of the population and the number of the noise.
-    excess : the smallest slack minus the margin of the joint test, divided by the scale of the noise of the test; -inf
-        without a candidate.
+    excess : the smallest slack minus the margin of the joint test, in scales of the test's noise; -inf without a candidate.
     good : whether every criterion value, without noise, is at or below its threshold.
-    aspects : the distance of every aspect of the criteria from failing (`aspects_of`); empty without a candidate.
+    aspects : the distances of the criteria from failing (`aspects_of`); empty without a candidate.
     reached : for each criterion, whether its slack is at least the margin.
     """
 
@@ -524,7 +518,7 @@ def run_tries(spec: ReleaseSpec, populations: Populations, seed: int, population
     """Run rounds of a release with a public table in place of the private table. For public data only.
 
     The noise depends only on seed, population and number. So two allocations of one specification differ only in the scale
-    of the same noise, and a few tries show which allocation is better.
+    of the same noise.
     """
     table, priors = populations.of(population)
     public = PrivateCounts(table, Meter(()))
@@ -571,7 +565,7 @@ def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
     """Return the (n,) probabilities that releases with the random numbers of these tries find a table that meets every
     threshold.
 
-    A search of several rounds is treated as repeated tests of one candidate, because the measurements are the same.
+    Several rounds count as repeated tests of one candidate, because the measurements are the same.
     """
     law = spec.selection_rule.law
     chances = np.array([attempt.chance() * attempt.good for attempt in tries])
@@ -579,10 +573,7 @@ def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
 
 
 def smoothed(tries: Sequence[Try], scale: float) -> np.ndarray:
-    """Return the (n,) probabilities of passing the joint test if its noise is multiplied by `scale`.
-
-    A large `scale` shows which allocation is better even if nearly all tries pass the test, or nearly none.
-    """
+    """Return the (n,) probabilities of passing the joint test if its noise is multiplied by `scale`."""
     return np.array([attempt.chance(scale) for attempt in tries])
 
 
@@ -594,12 +585,12 @@ SMOOTH = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """How often a release finds a table that truly meets every threshold, estimated from new tries on public data.
+    """How often a release finds a table that truly meets every threshold, from new tries on public data.
 
     Attributes
     ----------
-    success, low, high : mean probability of such a table, with its 95% interval (`attempts.bounded_mean`). The interval
-        holds for the mean over the tried populations only.
+    success, low, high : mean probability of such a table, with its 95% interval (`attempts.bounded_mean`) for the mean over
+        the tried populations only.
     below : for each criterion, the share of the tries whose slack is below the margin.
     tries : the number of tries.
     """
@@ -648,7 +639,6 @@ class AllocationOutcome:
 
     Attributes
     ----------
-    divisible : the specification whose budget was divided.
     chosen : the chosen allocation, which may be the allocation of the specification.
     first_as_is, first_others, chosen_as_is, chosen_others : results of the first and the chosen allocation, on the public
         file (as_is) and on the other populations.
@@ -682,7 +672,7 @@ class Search:
         self._next_number = 0
 
     def outcome(self) -> AllocationOutcome:
-        """Run the whole search. The choice is judged even if the time is used up."""
+        """Run the whole search, and judge the choice even if the time is used up."""
         first = self._divisible.start
         path = self._climbed(first)
         chosen = self._best(path)  # on new noise
@@ -760,10 +750,10 @@ class Search:
         ]
 
     def _best(self, path: Sequence[Allocation]) -> Allocation:
-        """Return the allocation with the best score in new tries: in each turn, the better half is tried twice as often.
+        """Return the allocation with the best score in new tries, of which the better half gets twice as many in each turn.
 
         The score is the share of successes plus a smoothed probability of passing the joint test, because a few unlucky
-        tries would decide the share of successes alone.
+        tries would decide the share alone.
         """
         candidates, per_population = list(path), 2 * _PER_POPULATION
         while len(candidates) > 1:
@@ -793,7 +783,7 @@ class Search:
         return self._run_tries(tasks, phase)
 
     def _run_tries(self, tasks: Sequence[_Asked], phase: str) -> list[list[Try]]:
-        """Run the requested tries, and return them for each specification, ordered by population and number."""
+        """Run tries, and return them for each specification, ordered by population and number."""
         total, done = sum(len(numbers) for _, _, _, numbers in tasks), 0
         self._progress(phase, done, total)
         tries: dict[int, list[Try]] = {index: [] for index, _, _, _ in tasks}
@@ -857,7 +847,6 @@ def choose_allocation(
 
 
 def _least_total(divisible: Divisible) -> str:
-    """Say what a release costs besides its generation."""
     cost = f"{float(divisible.total - divisible.generation(divisible.start)):g}"
     return "as much" if divisible.gaussian else cost
 

@@ -82,9 +82,7 @@ class Twins:
 
     @classmethod
     def of(cls, public: Counts) -> Twins:
-        """Return a public table with at least two different rows, and the table with its rarest row replaced by a frequent
-        one.
-        """
+        """Return a public table with at least two different rows, and the table with a frequent row in place of its rarest."""
         if len(public) < 2:
             raise ValueError("expected a table with at least two different rows")
         rarity = np.zeros(len(public))
@@ -113,7 +111,7 @@ class FitEvidence:
     allowed : the probability that the sign of such a ratio is right under the claimed noise, from 0.5 to 1; NaN without
         tables.
     rows : for each set of columns, the number of synthetic rows that agree with the row of the first twin, minus the number
-        that agree with the row of the second twin. Empty if no rows were made.
+        for the second twin; empty without rows.
     """
 
     twin: int
@@ -165,7 +163,7 @@ def attack_results(
     known : columns that the intruder knows.
     fits : results of `fit_to_twins`, in order; at least four, because half of the fits decide how to guess from synthetic
         rows.
-    guesses : results of `guess_persons`, one for each random half of the file.
+    guesses : results of `guess_persons`, one for each random half.
     """
     loss = spec.plan.total
     attacks = membership(fits, most_right(loss.epsilon, loss.delta))
@@ -231,8 +229,8 @@ def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Gener
 
     Notes
     -----
-    The twins differ in two cells of a table, or in no cell. Sums, agreements of pairs, and rows in bins that are counted
-    separately are not used. An intruder who also used these would be right at least as often.
+    Sums, agreements of pairs, and rows in bins that are counted separately are not used. An intruder who also used these
+    would be right at least as often.
     """
     apart = [(rare.of.column, rare.of.bin) for rare in measured.rare_bins]
     in_tables = [not any(row[column] == bin_ for column, bin_ in apart) for row in twins.rows]
@@ -423,7 +421,6 @@ def _guessed(rows: Counts, half: Counts, known: Sequence[int], target: int) -> t
 
 
 def _information(shares: np.ndarray) -> float:
-    """Return the mutual information of two columns."""
     apart = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
     seen = shares > 0
     return float((shares[seen] * np.log(shares[seen] / apart[seen])).sum())

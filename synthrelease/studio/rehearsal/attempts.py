@@ -1,8 +1,8 @@
 """Run attempts of a rehearsal. Estimate how often they are accepted, and select configurations.
 
 An attempt is a round of a release on public data: fit the generator, draw rows, and test the criteria. Attempts with the
-same number share a private fit: the results that a release computes once for all its rounds, such as measured tables. The
-acceptance chance of a candidate is the probability that it passes the criteria, over the noise of the criterion values.
+same number share a private fit: results that a release computes once for all its rounds, such as measured tables. The
+acceptance chance of a candidate is the probability that it passes the criteria, over their noise.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class AttemptResult:
     ----------
     configuration, number : index of the configuration in the specification, and number of its attempt, from 0.
     generation : the budget of the generator's fit.
-    accepted : whether the candidate was accepted by the noisy test, as in a release.
+    accepted : whether the noisy test accepted the candidate, as in a release.
     chance : probability that this candidate is accepted, over the noise of the criterion values.
     seconds : the time of the attempt in seconds, in the process that ran it.
-    figures : for each criterion, its value before noise, or None if there is no candidate or no value.
+    figures : for each criterion, its value before noise, or None.
     sensitivities : for each criterion, the sensitivity of its value, or None if the value has no noise.
-    passed : for each criterion, whether its noisy value passes. Under a joint test, whether its slack alone, without noise,
-        is large enough. All False without a candidate.
+    passed : for each criterion, whether its noisy value passes or, under a joint test, whether its slack without noise is
+        large enough. False without a candidate.
     """
 
     configuration: int
@@ -73,7 +73,6 @@ class Trials:
     ----------
     counts : the public rows, counted in atomic cells (combinations of the finest bins of all columns).
     priors : public tables that generators start from, by their name.
-    seed : seed of all noise and all draws.
     """
 
     spec: ReleaseSpec
@@ -102,8 +101,7 @@ class Trials:
 def run_attempts(trials: Trials, attempts: Sequence[tuple[int, int]], generation: Fraction) -> list[AttemptResult]:
     """Run rounds of a release on public rows with this generation budget, and return their results in the given order.
 
-    The noise of an attempt depends only on the seed, the generation budget, the configuration and the number of the
-    attempt.
+    The noise of an attempt depends only on the seed, the budget, the configuration and the number.
 
     Parameters
     ----------
@@ -171,8 +169,8 @@ def exact_scores(
 ) -> tuple[list[Score], list[float]]:
     """Return the exact value of each criterion for a candidate, and its slack. Without a joint test, there are no slacks.
 
-    The slack is the distance of the private table from failing the criterion, in units of the sensitivity: positive if the
-    criterion passes, negative if it fails, infinite if noise cannot change the result.
+    The slack is the distance of the private table from failing the criterion, in units of the sensitivity: negative if the
+    criterion fails, infinite if noise cannot change the result.
     """
     fitted = prepared.fitted
     table = merged.with_plan([charge for criterion in spec.criteria for charge in criterion.per_score()])
@@ -217,7 +215,7 @@ def chance(criteria: Iterable[Criterion], figures: Sequence[float | None], sensi
 
     Parameters
     ----------
-    figures, sensitivities : for each criterion, its value before noise and its sensitivity, as in `AttemptResult`.
+    figures, sensitivities : for each criterion, its value before noise and its sensitivity.
     """
     if not figures:
         return 0.0
@@ -230,7 +228,7 @@ def chance(criteria: Iterable[Criterion], figures: Sequence[float | None], sensi
 def passing(figure: float | None, threshold: float, sensitivity: float | None, epsilon: Fraction) -> float:
     """Return Pr[value + noise <= threshold] for Laplace noise of scale sensitivity / epsilon.
 
-    If `sensitivity` is None, there is no noise, and the result is 0 or 1. If there is no value, the result is 0.
+    The result is 0 without a value. If `sensitivity` is None, there is no noise, and the result is 0 or 1.
     """
     if figure is None or math.isnan(figure):
         return 0.0
@@ -257,7 +255,6 @@ class BinnedColumns:
 
     @classmethod
     def of(cls, configuration: Configuration) -> BinnedColumns:
-        """Return the columns of a configuration, without a sampling design."""
         transformation = configuration.transformation
         columns = tuple(map(PublishedColumn.of, transformation.schema.columns, transformation.binnings))
         return cls(schema=columns, linked=transformation.schema.linked)
@@ -308,8 +305,7 @@ def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, f
     The confidence is at least `level`. Without values, the interval is [0, 1]. Let m be the mean of n such values, M the
     mean of their expectations, and kl the Kullback-Leibler divergence of two coins. Then Pr[m <= x] <= exp(-n kl(x, M)) for
     x <= M, and Pr[m >= x] has the same bound for x >= M (Hoeffding 1963, Theorem 1). The ends of the interval are the M at
-    which this bound is (1 - level) / 2. For values that are 0 or 1, the interval is slightly wider than the interval of
-    Clopper and Pearson.
+    which this bound is (1 - level) / 2.
     """
     if not values:
         return 0.0, 1.0
@@ -343,11 +339,8 @@ def _lower_by_bets(times: tuple[tuple[float, int], ...], winnings: float) -> flo
     """Return the lower end of the interval of `narrow_mean`, rounded down: the smallest mean m that the values do not
     refute.
 
-    They refute m if a gambler who bets on values above m ends with at least `winnings`.
-
-    Parameters
-    ----------
-    times : pairs of a value and its frequency.
+    They refute m if a gambler who bets on values above m ends with at least `winnings`. `times` are pairs of a value and
+    its frequency.
     """
 
     def won(mean: float) -> float:
@@ -368,15 +361,10 @@ def _log(value: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Looks:
-    """Confidence intervals for one mean, after a quarter, a half and all of the planned values.
+    """Confidence intervals for one mean, after a quarter, a half and all of the `planned` values.
 
     With probability at least `level`, all of them contain the mean (Boole). So sampling may stop at the first interval that
     is narrow enough.
-
-    Attributes
-    ----------
-    planned : largest number of values.
-    level : confidence, in (0, 1).
     """
 
     planned: int
@@ -395,10 +383,7 @@ class Looks:
 
 
 def _further(mean: float, divergence: float) -> float:
-    """Return the upper end of the interval of `bounded_mean`, rounded up.
-
-    It is the largest mean whose Kullback-Leibler divergence from the observed mean is at most `divergence`.
-    """
+    """Return the largest mean whose Kullback-Leibler divergence from the observed mean is at most `divergence`, rounded up."""
     low, high = mean, 1.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -459,7 +444,6 @@ class PublicTable:
             self._check(copy, f"synthetic copy {position}")
 
     def _check(self, counts: object, role: str) -> None:
-        """Check that counts are public, have rows and have the bins of this table. `role` names them in messages."""
         if not isinstance(counts, Counts):
             raise TypeError(
                 f"{role}: expected the counts of a public table, found {type(counts).__name__}. The statistics have no "
@@ -502,15 +486,11 @@ class PublicTable:
         return bool(np.isfinite(self.transformation.numbers(column)[:present]).all())
 
     def numbers(self, role: str, column: str) -> np.ndarray:
-        """Return the (n_bins,) representative values of a column. The bin of missing values has NaN.
-
-        Parameters
-        ----------
-        role : the name of the setting in messages.
+        """Return the (n_bins,) representative values of a column; NaN for the bin of missing values.
 
         Raises
         ------
-        ValueError : if another bin has no representative value.
+        ValueError : if another bin has no representative value. The message has the name of the setting, `role`.
         """
         if not self.has_numbers(column):
             raise ValueError(f"{role}: the bins of {column!r} have no representative values. Choose a column of numbers.")
@@ -557,7 +537,7 @@ class Standing(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class RaceGoal:
-    """The rules by which a race of configurations for the shortlist drops configurations and stops.
+    """The rules of a race of configurations for the shortlist.
 
     Attributes
     ----------
@@ -580,11 +560,11 @@ class Race:
     Attributes
     ----------
     estimates : for each configuration, the acceptance probability with its interval.
-    chances : for each configuration, the mean acceptance chance of its candidates, which varies less at random than the
-        share of accepted attempts.
+    chances : for each configuration, the mean acceptance chance of its candidates, which varies less than the share of
+        accepted attempts.
     standings : the state of each configuration.
     stage : number of attempts per running configuration in the present stage, or 0 for the pilot.
-    missing : (configuration, number) of the missing attempts of the present stage, or an empty tuple if the race is over.
+    missing : (configuration, number) of the missing attempts of the present stage; empty if the race is over.
     """
 
     goal: RaceGoal
@@ -601,7 +581,6 @@ class Race:
         Parameters
         ----------
         results : for each configuration, the results by attempt number. Results of later stages are ignored.
-        thresholds : the thresholds of the criteria, in the order of the criterion values.
         """
         size = len(results)
         states = [Standing.RUNNING] * size
@@ -673,9 +652,7 @@ def _outrun(seen: Mapping[int, Sequence[AttemptResult]], standings: Sequence[Sta
 def pooled_scatter(groups: Sequence[Sequence[AttemptResult]]) -> np.ndarray:
     """Return, for each criterion, how much its values vary between attempts of the same configuration.
 
-    Parameters
-    ----------
-    groups : for each configuration, its attempts.
+    `groups` has the attempts of each configuration.
 
     Returns
     -------

@@ -1,5 +1,5 @@
-"""Inspect one configuration on public data: where its errors are, how small errors could be in any release, and which pairs
-of columns no criterion tests.
+"""Inspect one configuration on public data: where its errors are, how small errors could be, and which pairs no criterion
+tests.
 
 A candidate is a synthetic table that an attempt made. An unguarded pair is a pair of associated columns that no criterion
 tests.
@@ -61,9 +61,9 @@ class Conclusion:
     ----------
     question : the question, in words.
     unit : "rows", "share" or the unit of a mean.
-    public : the answer from the public file, in the released bins, or None if there is no answer.
+    public : the answer from the public file, in the released bins, or None.
     candidates : the answer from each candidate, or None without a row for the question.
-    why : the reason why there is no answer, or an empty string if there is an answer.
+    why : the reason why there is no answer, or an empty string.
     """
 
     question: str
@@ -168,13 +168,10 @@ class PublicJudge:
         self.charges = charges
 
     def figures(self, released: Counts) -> tuple[float, ...]:
-        """Return the exact value of each criterion for a synthetic table, or NaN if there is no value.
+        """Return the exact value of each criterion for a synthetic table in the bins of the configuration, or NaN without
+        one.
 
         If a release answers a criterion from measurements that all rounds share, the value is the bound that they give.
-
-        Parameters
-        ----------
-        released : rows on the bins of the configuration.
         """
         return tuple(value for value, _ in self._judged(released, name=False))
 
@@ -214,14 +211,12 @@ class UnguardedPair:
 
     Attributes
     ----------
-    columns : the names of the two columns.
     strong : whether the association concerns many rows, and not only a few odd rows.
     cramers_v, candidates_v : Cramer's V in the public file, and its median over the candidates (None without candidates).
     condition, outcome : labels of the bins of the first and of the second column in whose cell the association is clearest.
     overall : share of the rows with the outcome, among public rows with a value in both columns.
-    original : the same share among the rows that meet the condition.
-    released : the median of the share `original` in the candidates, or None if no candidate has rows that meet the
-        condition.
+    original, released : the same share among the rows that meet the condition: in the public file, and its median over the
+        candidates (None without such rows).
     """
 
     columns: tuple[str, str]
@@ -250,7 +245,7 @@ def unguarded_pairs(
     Parameters
     ----------
     criteria : the criteria that a table of independent columns fails. Other criteria test no association.
-    original, candidates : the public rows, and the candidates, in the bins of the configuration.
+    original, candidates : the tables in the bins of the configuration.
     """
     layout = original.layout
     measured = [{layout.columns[column] for column in columns} for columns in configuration.generator.fixed_tables(layout)]
@@ -357,8 +352,7 @@ class Yardstick:
 def yardsticks(
     spec: ReleaseSpec, public: Counts, configuration: Configuration, seed: int, *, projecting: bool = True, n_splits: int = 2
 ) -> tuple[Yardstick, ...]:
-    """Return the reference values of each criterion: for one half of the rows as a release of the other, and for
-    independent columns.
+    """Return the reference values of each criterion, from halves of the public rows and from independent columns.
 
     Parameters
     ----------
@@ -468,11 +462,9 @@ class CriterionLook:
     Attributes
     ----------
     figure : the value of the typical candidate, which has the median value, or NaN if no candidate has a value.
-    offender : the place of the typical candidate's largest error, or None without places or errors.
-    places : the places of the largest errors, each with its number of candidates, the most frequent place first.
-    yardstick : reference values of the criterion.
+    offender : the place of the typical candidate's largest error, or None.
+    places : the places of the largest errors, each with its number of candidates, the most frequent first.
     noiseless : the value for a fit without noise, or NaN if there is no value.
-    verdicts : the problems of the threshold.
     """
 
     figure: float
@@ -489,14 +481,13 @@ class CloserLook:
 
     Attributes
     ----------
-    configuration : index of the configuration.
     candidates : number of inspected candidates.
     criteria : the findings for each criterion, in the order of the specification.
     unguarded : pairs of associated columns that no criterion tests and no generator is sure to measure.
     verdict : the errors of the candidates compared with independent columns, and the pairs that the candidates lost.
     replaced : share of the rows of one candidate that the projection replaced by copies of other rows, or 1 if no row was
         kept.
-    conclusions : the answers to each intended question from the public file and from candidates.
+    conclusions : the answers to each intended question.
     strengths : strengths of the associations in the public file, for the plan.
     """
 
@@ -523,8 +514,7 @@ def typical_configuration(
 ) -> int:
     """Return the index of the configuration on the shortlist (or of all, without one) that is accepted most often.
 
-    If several are accepted equally often, the one whose worst criterion value is lowest relative to its threshold is
-    returned.
+    Among equals, the worst criterion value relative to its threshold decides.
 
     Parameters
     ----------
@@ -546,9 +536,7 @@ def typical_configuration(
 def closer_look(trials: Trials, index: int, sensitivities: Sequence[float | None]) -> CloserLook:
     """Inspect a few candidates of the configuration with this index, by criterion values without noise.
 
-    Parameters
-    ----------
-    sensitivities : typical sensitivities of the criterion values in the attempts.
+    `sensitivities` are typical for the criterion values in the attempts.
     """
     spec, counts, seed, configuration = trials.spec, trials.counts, trials.seed, trials.spec.space[index]
     judge, random = PublicJudge(spec, counts, configuration), SeededEntropy(seed, 3, index).generator()
@@ -596,7 +584,7 @@ def _verdict(
     unguarded: Sequence[UnguardedPair],
     random: np.random.Generator,
 ) -> VerdictTable:
-    """Compare the errors of candidates in tables of associated columns with independent columns, and list the lost pairs."""
+    """Compare the errors of candidates with independent columns, and list the lost pairs."""
     compared = [(criterion, stick) for criterion, stick in zip(spec.criteria, sticks, strict=True) if criterion.compares]
     tied = tied_pairs(strongest_pairs(original, missing=with_gaps(configuration)))
     off = [pairs_off(original, candidate, tied) for candidate in candidates]
@@ -619,7 +607,6 @@ def _sample(trials: Trials, configuration: Configuration, entropy: SystemEntropy
 
 
 def _projected(configuration: Configuration, sample: Counts, random: np.random.Generator) -> Counts | None:
-    """Apply the projection of a configuration to drawn rows, or return None if it rejects them."""
     try:
         return configuration.projection.project(sample, random)
     except RejectedRound:

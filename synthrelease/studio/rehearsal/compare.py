@@ -51,10 +51,6 @@ METHODS = tuple(BASELINES)
 def checked_request(names: Sequence[str], request: ComparisonRequest) -> ComparisonRequest:
     """Check a request, and return it with each method listed once. Without methods, it gets all methods.
 
-    Parameters
-    ----------
-    names : the columns of the table.
-
     Raises
     ------
     InputError : for an unknown method or column, or a rate that is not between 0 and 1.
@@ -79,14 +75,12 @@ class BaselineFigures:
 
     Attributes
     ----------
-    method : one of `METHODS`.
-    name : the name of the method, in words.
+    method, name : one of `METHODS`, and its name in words.
     guarantee : "no guarantee", or the nominal guarantee.
-    epsilon : the epsilon of the guarantee, or None if the method has no guarantee.
+    epsilon : the epsilon of the guarantee, or None.
     notes : the choices that the method made, and problems of the table.
     not_made : the reason why the method made no table, or an empty string.
-    figures : for each criterion, the median of its value over the copies, without noise, or NaN if there is no value. Empty
-        without a table.
+    figures : for each criterion, the median of its value over the copies, without noise, or NaN. Empty without a table.
     met : for each criterion, whether this value is within the threshold.
     breaks_rules : share of the synthetic rows that break a plausibility rule. A release has no such rows.
     utility, risk : the same statistics as for configurations (`utility.CopyFigures`).
@@ -222,7 +216,7 @@ class MethodComparison:
     Attributes
     ----------
     configuration, tried : index of the configuration whose bins all methods use, the best of `tried` configurations.
-    methods : the results of the release, followed by the results of the other methods in the requested order.
+    methods : the results of the release, then of the other methods in the requested order.
     copies, seed : number of tables of each method, and the seed of all draws.
     n_rows : number of rows of the public file that the rules keep.
     """
@@ -240,14 +234,14 @@ class MethodComparison:
 def compare_methods(
     spec: ReleaseSpec, request: ComparisonRequest, *, progress: Progress = lambda phase, done, total: None
 ) -> MethodComparison:
-    """Compare a release with other methods on public data. The comparison reads no private data, spends nothing, and has no
+    """Compare a release with other methods on public data. This reads no private data, spends nothing, and has no
     guarantee.
 
     Raises
     ------
     BudgetError : if the plan has no guarantee.
-    InputError : for an unknown method or column, if the file does not fit, or if the release divides its rows ([partition]),
-        because no other method divides rows.
+    InputError : for an unknown method or column, if the file does not fit, or if the release divides its rows
+        ([partition]).
     """
     # refuse a request that cannot be compared, before anything is read
     request = checked_request(spec.schema.names, request)
@@ -340,8 +334,8 @@ def own_figures(trials: Trials, index: int, comparison: CopyComparison) -> Basel
 def comparison_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
     """Return a row for each method that made a table.
 
-    A row has the name, the epsilon, the thresholds met, the CPU time, the match risk, and for each criterion the share of
-    its threshold.
+    A row has the name, the epsilon, the thresholds met, the CPU time, the match risk, and each criterion value as a share
+    of its threshold.
     """
     criteria = comparison.spec.criteria
     return [
@@ -404,7 +398,6 @@ def comparison_words(comparison: MethodComparison) -> list[str]:
 
 
 def configuration_words(comparison: MethodComparison) -> str:
-    """Say how many rows and tables were compared, and in the bins of which configuration."""
     label = describe(comparison.spec.space[comparison.configuration])
     is_alone = len(comparison.spec.space) == 1
     chosen = "the only configuration" if is_alone else f"the best of {comparison.tried} configurations tried"

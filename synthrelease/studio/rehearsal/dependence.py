@@ -63,9 +63,9 @@ class Pair:
     ----------
     columns : the names of the two columns.
     distance : share of all rows that would have to change to make the columns independent: the total variation distance
-        between their table and the product of its margins, over the rows with a value of both columns.
+        between their table and the product of its margins, over the rows with both values.
     largest_cell : largest difference between a cell of the table and this product, as a share of all rows.
-    cramers_v : Cramer's V over the rows with a value of both columns, from 0 for independence to 1, corrected for chance.
+    cramers_v : Cramer's V over the rows with both values, from 0 for independence to 1, corrected for chance.
     beyond_chance : the distance minus the distance that a sample of this size has by chance; may be below 0.
     """
 
@@ -90,7 +90,6 @@ class Pair:
 
         Parameters
         ----------
-        columns : the names of the columns of each pair.
         counts : (n_pairs, n_first, n_second) counts of the rows with a value of both columns.
         n_rows : the number of all rows.
         """
@@ -156,13 +155,13 @@ class PairTables:
 
 
 def strongest_pairs(table: Counts, missing: Collection[str] = (), counted: PairTables | None = None) -> list[Pair]:
-    """Measure the association of all pairs of columns, and return them with the pair farthest from independence first.
+    """Measure the association of all pairs of columns, the pair farthest from independence first.
 
     Parameters
     ----------
     missing : columns whose last bin is the bin of missing values. Rows with a missing value do not count: two columns are
         missing together because of the questionnaire.
-    counted : the tables of the pairs, or None to count these tables here.
+    counted : the tables of the pairs, or None to count them.
     """
     names = list(combinations(table.layout.columns, 2))
     of_index = dict[int, Pair]()
@@ -230,7 +229,6 @@ class Purse:
 
     Attributes
     ----------
-    kind : the kind of noise of the tables.
     cost : the budget of all tables together: an epsilon, or a rho for Gaussian noise.
     """
 
@@ -238,7 +236,6 @@ class Purse:
     cost: Fraction
 
     def noise(self, share: Fraction) -> CountNoise:
-        """Return the noise of a cell of a table with this share of the budget."""
         return self.kind.of_table(self.cost * share)
 
     def rows_of_noise(self, tables: _Sharing) -> float:
@@ -287,9 +284,8 @@ class TellingTables:
     Attributes
     ----------
     tables : the columns of each table.
-    lost : the strong pairs, by column names, that a model of these tables loses, and whose own tables the model cannot
-        contain in addition.
-    faint : pairs that a model of these tables loses and that are associated only in few rows, the strongest first.
+    lost : the strong pairs that the model loses, and whose own tables it cannot contain in addition.
+    faint : the lost pairs that are associated only in few rows, the strongest first.
     """
 
     tables: tuple[Columns, ...]
@@ -311,16 +307,16 @@ def telling_tables(
 
     All measured tables share the budget, so each further table makes the others noisier. As in AIM (McKenna, Mullins,
     Sheldon & Miklau 2022), each round fits a model to the selected tables, without noise because the table is public. A
-    table is added if its error, in rows, is larger than the noise that its measurement adds to all tables. Pairs are
-    selected first, then tables of three columns, then the strong pairs that the model would lose, unless noise would hide
-    their association. If the model has no room for the pair with the largest error, this pair replaces other tables. Every
-    column is in at least one table.
+    table is added if its error, in rows, is larger than half of the noise that its measurement adds to all tables. Pairs
+    are selected first, then tables of three columns, then the strong pairs that the model would lose, unless noise would
+    hide their association. If the model has no room for the pair with the largest error, this pair replaces other tables.
+    Every column is in at least one table.
 
     Parameters
     ----------
     purse : the budget of all measurements, which share it by `weight_of`.
     missing : columns whose last bin is the bin of missing values.
-    first : tables that are selected before all other tables, if a model can contain them.
+    first : tables that are selected first, if a model can contain them.
     progress : called in every round.
     """
     search = _Search(table, plausibility, purse, first, progress)
@@ -366,7 +362,7 @@ def _beyond_chance(counts: np.ndarray, model: np.ndarray) -> np.ndarray:
 
 
 def _unpacked(table: Counts) -> Lattice:
-    """Return the table with unpacked bins, for fast joint counts of pairs and triples of columns."""
+    """Return the table with unpacked bins, for fast joint counts."""
     counted = with_pairs(table)
     counted.parts = tuple(replace(part, bins=[*part.bins]) for part in counted.parts)
     return counted
@@ -413,7 +409,6 @@ class _Search:
         return exact.apart(exact, lambda own, _: _beyond_chance(own, own - from_independence(own)))
 
     def _of_unknown(self, errors: np.ndarray) -> dict[Columns, float]:
-        """Return the errors of the pairs of columns whose joint table is not yet chosen."""
         every = zip(_pairs(self.table), errors.tolist(), strict=True)
         return {pair: error for pair, error in every if not self.known(pair)}
 
@@ -462,9 +457,7 @@ class _Search:
         return model.sample(self.table.total, SeededEntropy(seed).generator())
 
     def _start(self, tables: Sequence[Columns]) -> list[np.ndarray]:
-        """Return the parameters of the previous model as a start: 0 for a new table, the sum for one that replaces smaller
-        tables.
-        """
+        """Return the parameters of the previous model as a start: 0 for a new table, a sum for one that replaces several."""
         start = {columns: np.zeros([self.sizes[column] for column in columns]) for columns in tables}
         for columns, parameters in self._parameters.items():
             if home := columns if columns in start else next((other for other in tables if set(columns) <= set(other)), None):
@@ -514,13 +507,12 @@ class _Search:
         self._choose([*self.first, *tables, *before])
 
     def add(self, pairs: Iterable[Pair]) -> None:
-        """Also choose the joint tables of these pairs, as far as the model has room."""
         self._choose(map(self.places, pairs), self.most_refused)
 
     def _choose(self, tables: Iterable[Columns], most_refused: float = math.inf) -> None:
         """Choose these tables in their order, without those that make the model too large.
 
-        If a model can contain a whole run of tables, they are not tested one by one.
+        A run of tables that a model can contain is tested at once.
         """
         before, runs = len(self._refused), [list(tables)]
         while runs and len(self._refused) - before < most_refused:
@@ -551,7 +543,7 @@ class _Search:
         return fits
 
     def add_best(self, errors: Mapping[Columns, float]) -> int:
-        """Choose the tables whose error exceeds the noise of their measurement by most, and return how many were chosen."""
+        """Choose the tables whose error exceeds their price in noise by most, and return how many were chosen."""
         added: list[Columns] = []
         now = self._present()
         prices = self._prices(errors, now)
@@ -579,7 +571,7 @@ class _Search:
         return _SHARE_OF_PRICE * (with_it - self.purse.rows_of_noise(present))
 
     def _prices(self, errors: Mapping[Columns, float], present: _Sharing) -> dict[Columns, float]:
-        """Return the price of each table in which the model's error is above 0, computed once for tables of the same shape."""
+        """Return the price of each table in which the model's error is above 0."""
         of_sizes, prices = dict[Columns, float](), dict[Columns, float]()
         for columns in (columns for columns, error in errors.items() if error > 0):
             sizes = tuple(self.sizes[column] for column in columns)
@@ -589,7 +581,6 @@ class _Search:
         return prices
 
     def _present(self) -> _Sharing:
-        """Return the sums of all chosen tables, and of single columns if they are measured, too."""
         alone = [(column,) for column in range(len(self.sizes)) if self.purse.single_columns]
         return self._sharing([*self.chosen, *alone])
 

@@ -131,7 +131,7 @@ class Promise:
         return (Fraction(5),) if self.pure else _TOTALS[-3:]
 
     def purse(self, epsilon: Fraction) -> Purse:
-        """Return the budget and the kind of noise of measured tables that together cost this epsilon."""
+        """Return the budget and the noise of tables that together cost this epsilon."""
         if self.pure:
             return Purse(kind=DiscreteLaplace, cost=rounded_down(epsilon))
         return Purse(kind=RoundedGaussian, cost=rounded_down(rho_within(epsilon, self.delta)))
@@ -141,19 +141,19 @@ class Promise:
 class Kept:
     """How much of the associations between columns a plan preserves, on rows to which its model was not fitted.
 
-    Each fit is made to one half of the public rows and compared with the other half. Relative to the number of rows, its
-    noise is as large as the noise of a release.
+    Each fit is made to one half of the public rows and compared with the other half, with the noise of a release relative
+    to the number of rows.
 
     Attributes
     ----------
-    share : preserved share of the dependence of all pairs, or of the pairs with the strongest associations: 0 for
-        independent columns, 1 for another sample, None if it cannot be estimated.
-    error : standard deviation of the share between the fits. Their number is `fits`.
-    off, independent, sample : average share of the held-out rows in a wrong cell of a table of two columns, for the fits,
+    share : preserved share of the dependence of all pairs, or of the strongest pairs: 0 for independent columns, 1 for
+        another sample, None if it cannot be estimated.
+    error : standard deviation of the share between the fits, whose number is `fits`.
+    off, independent, sample : share of the held-out rows in a wrong cell of an average table of two columns, for the fits,
         for independent columns, and for another sample.
     strong : number of pairs of associated columns.
     lost : associated pairs that most fits lose, including pairs that are associated only in few rows.
-    strongest_alone : whether the share is only about the pairs with the strongest associations.
+    strongest_alone : whether the share is only about the strongest pairs.
     of_all_rows : whether the held-out rows include all rows of each person, while a release uses only some of them.
     in_first_bins : whether the share comes from narrower bins than the draft's. It is computed in both, and the smaller
         counts.
@@ -239,12 +239,11 @@ class Comparison:
     """Two halves of public rows: the rows of a fit to one half are compared with the other half.
 
     A distance is the share of the rows in a wrong cell of a table of two columns (total variation distance), as a mean over
-    pairs of columns.
+    pairs.
 
     Parameters
     ----------
     sides : the two halves, in the bins in which differences are measured.
-    pairs : all pairs of the columns.
     missing : columns whose last bin is the bin of missing values.
     """
 
@@ -272,8 +271,8 @@ class Comparison:
     def telling(self) -> tuple[list[int], bool]:
         """Return the indices of the pairs that estimate the preserved share, and whether the estimate is possible.
 
-        It is possible if independent columns are clearly farther from a half than another sample (`TELLING`), for all pairs
-        or else for the pairs with the strongest associations.
+        Independent columns must be clearly farther from a half than another sample (`TELLING`), for all pairs or else for
+        the strongest.
         """
         index = {pair: place for place, pair in enumerate(self.pairs)}
         strongest = [index[pair] for pair in tied_pairs(self.pairs)[: len(self.columns)]]
@@ -333,11 +332,11 @@ class HeldOut:
     ----------
     fitted : the halves with the rows that a release would use, in the bins of a draft.
     comparison : the halves with the rows to compare with.
-    spread : for every column, (n_wide, n_narrow) shares of each bin of the draft in the bins of the comparison, or None if
-        the bins are the same.
+    spread : for every column, (n_wide, n_narrow) shares of each bin of the draft in the bins of the comparison, or None for
+        the same bins.
     of_all_rows : whether the comparison has rows of persons that a release leaves out.
-    own : the comparison in the bins of the draft, or None if the bins are the same.
-    drawn_from : number of rows from which the rows of the halves were drawn at random, or 0 if the halves have all rows.
+    own : the comparison in the bins of the draft, or None for the same bins.
+    drawn_from : number of rows from which the halves were drawn at random, or 0 if they have all rows.
     """
 
     fitted: tuple[Counts, Counts]
@@ -349,7 +348,6 @@ class HeldOut:
 
     @property
     def part(self) -> Fraction:
-        """Return the share of all rows to which one fit is made, about one half."""
         left, right = (round(side.total) for side in self.fitted)
         return Fraction(left, self.drawn_from or left + right)
 
@@ -457,7 +455,6 @@ class HeldOut:
 
         Parameters
         ----------
-        charge : the charge for a fit to one half.
         final : whether lost pairs are counted, too.
         least : the share that the generator must preserve to be of use. No further fit is made once all fits are clearly
             below it.
@@ -552,8 +549,7 @@ class Raced:
 
     Attributes
     ----------
-    total : epsilon of the whole release.
-    purse : budget of the tables.
+    total, purse : epsilon of the whole release, and budget of the tables.
     told : the tables that are measured.
     kept : the share of the associations that the fits preserve, or None if a fit fails.
     unpublished : the measuring method in place of published tables, or empty for published tables.
@@ -572,7 +568,6 @@ class Raced:
 
     @property
     def surely(self) -> float:
-        """Return the preserved share minus one standard error."""
         return self.share - (self.kept.error / math.sqrt(self.kept.fits) if self.kept else 0.0)
 
     @property
@@ -581,7 +576,6 @@ class Raced:
 
     @property
     def way(self) -> str:
-        """Return the measuring method in words, such as "agreements of pairs with delta 0"."""
         ways = {"": "published tables", "agreements": "agreements of pairs", "adaptive": "tables that the generator finds"}
         return ways[self.unpublished] + (" with delta 0" if self.pure else "")
 
@@ -601,7 +595,6 @@ class PlanRace:
     ----------
     table : the rows, in the drafted bins. The private file is assumed to have about the same number.
     held_out : the rows in two halves.
-    pairs : all pairs of columns.
     ordered : order of the columns (`Background.ordered`).
     missing : columns whose last bin is the bin of missing values.
     others : cost of all parts except the tables, as a function of the epsilon of the whole release.
@@ -671,15 +664,12 @@ class PlanRace:
         return self._raced[total]
 
     def next_cheaper(self, total: Fraction) -> Fraction | None:
-        """Return the next smaller epsilon to try, or None."""
         lower = [other for other in _TOTALS if other < total and other >= self._others(other) * Fraction(3, 2)]
         return max(lower, default=None)
 
     def with_own_tables(self, raced: Raced) -> Raced:
-        """If the plan preserves too little, try methods that publish no tables. Return their best plan if it preserves
-        clearly more.
-
-        Otherwise return the given plan.
+        """Return this plan or, if it preserves too little, the best plan without published tables that preserves clearly
+        more.
         """
         plans, least = [] if raced.share >= PROMISED else self._unpublished(raced), raced.share + BETTER
         best = max((replace(plan, kept=self.kept(plan, least)) for plan in plans), key=lambda plan: plan.share, default=raced)
@@ -698,7 +688,7 @@ class PlanRace:
         return plans
 
     def every_way(self, drafted: Raced) -> list[Raced]:
-        """Return the drafted plan and the plans of all other measuring methods, fitted with the same epsilon.
+        """Return the drafted plan and the plans of all other measuring methods, with the same epsilon.
 
         A method that preserves about as much as the draft is also fitted with smaller epsilons, until it preserves less.
         The list is empty if no share can be estimated.
@@ -755,7 +745,7 @@ class PlanRace:
         return [tuple(sorted(map(names.index, pair.columns))) for pair in pairs if important & {*pair.columns}]
 
     def fitted(self, total: Fraction, told: TellingTables, least: float = -math.inf) -> Raced:
-        """Return the plan with this epsilon that measures the given tables, fitted to the public file."""
+        """Fit the plan with this epsilon and these tables to the public file."""
         raced = Raced(total=total, purse=self._purse(total), told=told, kept=None)
         return replace(raced, kept=self.kept(raced, least))
 
@@ -773,7 +763,7 @@ class PlanRace:
         return family.model_validate({"tables": tables, "pairs": pairs, "prior_weight": PRIOR_WEIGHT, "draw": "evenly"})
 
     def terms(self, told: TellingTables, *, agreements: bool = False) -> tuple[str, ...]:
-        """Return the tables in the notation of a configuration, such as "age:sex"."""
+        """Return the tables as in a configuration, such as "age:sex"."""
         names, sizes = self._table.layout.columns, self._table.layout.sizes
         of_two = [column for column, size in enumerate(sizes) if size == 2] if agreements else []
         tables = dict.fromkeys([*told.tables, *combinations(of_two, 2)])
@@ -819,9 +809,7 @@ def _cost_for(purse: Purse, part: Fraction) -> Fraction:
 def is_it_worth_it(raced: Raced, at_aimed: float | None) -> str:
     """Ask whether the release is worth its epsilon if the draft needs a large one; otherwise return an empty text.
 
-    Parameters
-    ----------
-    at_aimed : the share that a draft with the usual epsilon preserves.
+    `at_aimed` is the share that a draft with the usual epsilon preserves.
     """
     if raced.total <= AIMED or at_aimed is None:
         return ""

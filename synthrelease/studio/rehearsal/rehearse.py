@@ -106,12 +106,11 @@ class RehearsalStore:
             self._connection.execute("INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?)", row)
 
     def outcomes(self, task: str) -> dict[int, Any]:
-        """Return the stored results of a task by their number."""
         rows = self._connection.execute("SELECT number, outcome FROM outcomes WHERE task = ?", (task,))
         return {number: json.loads(outcome) for number, outcome in rows}
 
     def results(self, generation: Fraction) -> Iterator[AttemptResult]:
-        """Yield the attempts with this generation budget, ordered by configuration and number."""
+        """Yield the attempts with this generation budget by configuration and number."""
         query = "SELECT result FROM attempts WHERE generation = ? ORDER BY configuration, number"
         for (text,) in self._connection.execute(query, (str(generation),)):
             stored = json.loads(text) | {"generation": generation}
@@ -215,17 +214,15 @@ class Rehearsal:
     ----------
     results : for each configuration, its attempts at the planned generation budget, by number.
     shortlist : the indices of the configurations that were accepted often enough, in increasing order.
-    criteria : the advice for each criterion.
     budgets : for each tried generation budget, how often the shortlist was accepted.
     proposal : the generation budget and the distribution of the number of rounds with the lowest total cost, or None.
     comparison, copies : the analyses of synthetic copies, and their utility and risk statistics for the shortlist.
-    outlook : the expected results of a release with the current settings, or None if there is no shortlist.
-    attacks : the results of the attacks on the configuration that was accepted most often, or None if there were no
-        attacks.
-    look : a closer look at this configuration, or at the one nearest to acceptance if there is no shortlist. None if the
-        time was used up before, or with [partition].
-    data : the size and the digests of the public file, which are written into the shortlist.
-    complete : False if the time was used up or the user stopped the rehearsal. All results then use fewer attempts.
+    outlook : the expected results of a release with the current settings, or None without a shortlist.
+    attacks : the results of the attacks on the configuration that was accepted most often, or None.
+    look : a closer look at this configuration, or at the one nearest to acceptance without a shortlist. None if the time
+        was used up before, or with [partition].
+    data : the size and the digests of the public file, for the shortlist.
+    complete : False if the time was used up or the user stopped the rehearsal, so that results use fewer attempts.
     """
 
     spec: ReleaseSpec
@@ -247,7 +244,6 @@ class Rehearsal:
 
     @property
     def most_accepted(self) -> int:
-        """Return the configuration that was accepted most often. There must be a shortlist."""
         return most_accepted(self.race, self.shortlist)
 
     @property
@@ -261,8 +257,7 @@ def rehearse(
 ) -> Rehearsal:
     """Rehearse a release on public data. The rehearsal reads no private data, and has no privacy guarantee.
 
-    Results are stored at once in attempts.sqlite in the folder `request.out`. A call with the same arguments continues an
-    earlier rehearsal.
+    Results are stored at once in attempts.sqlite in the folder `request.out`. The same call continues an earlier rehearsal.
 
     Raises
     ------
@@ -323,7 +318,6 @@ class _Course:
         return self.trials.spec
 
     def rehearsal(self, data: RehearsedTable) -> Rehearsal:
-        """Run all stages of the rehearsal, and return its result."""
         request, spec, planned = self.request, self.spec, self.spec.generation_budget
         goal = RaceGoal(target=request.target, keep=request.keep, width=request.width)
 
@@ -484,7 +478,6 @@ class _Course:
 
         Parameters
         ----------
-        arguments : the arguments of `action` for each task.
         total : the sum of the sizes of all results, for the progress display.
         keep : a function that stores a result.
         size : a function that returns the size of a result, such as its number of attempts.
@@ -516,7 +509,6 @@ class _Course:
 
 
 def most_accepted(race: Race, shortlist: Sequence[int]) -> int:
-    """Return the configuration with the largest share of accepted attempts."""
     return max(shortlist, key=lambda configuration: race.estimates[configuration].share)
 
 

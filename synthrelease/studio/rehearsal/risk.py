@@ -55,14 +55,14 @@ def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_oth
 def group_risks(groups: np.ndarray, persons: np.ndarray, risks: np.ndarray, correct: np.ndarray) -> dict[str, float]:
     """Return the risk statistics of each group by name, such as low_mean_risk, or NaN for an empty group.
 
-    share : share of the group among all persons, from 0 to 1.
-    mean_risk, highest_risk : mean and largest I_i of its persons (`risk_report`), from 0 to 1.
-    correct_attribution : how often a random match agrees with the person in every other column (`risk_report`), from 0 to 1.
+    share : share of the group among all persons, from 0 to 1. mean_risk, highest_risk : mean and largest I_i of its persons
+    (`risk_report`), from 0 to 1. correct_attribution : how often a random match agrees with the person in every other
+    column (`risk_report`), from 0 to 1.
 
     Parameters
     ----------
-    groups, persons, risks, correct : (n_cells,) for each cell: its risk group, its number of persons, and the I_i and the
-        correct attribution of each of these persons.
+    groups, persons, risks, correct : (n_cells,) risk group, number of persons, and I_i and correct attribution of each
+        person.
     """
     figures: dict[str, float] = {}
     for index, name in enumerate(GROUPS):
@@ -105,10 +105,10 @@ def risk_report(
 
     Notes
     -----
-    The source gives I_i for partially synthetic data, whose rows still belong to persons. The true and false match rates
-    follow Reiter and Mitra. Fully synthetic rows have no identity, so agreement in all columns replaces it. If every column
-    is a quasi-identifier, each unique match is therefore true. A true match may also be the prediction of a good model for
-    every similar person. These statistics are no guarantee.
+    The source gives I_i for partially synthetic data, whose rows still belong to persons. In the match rates of Reiter and
+    Mitra, agreement in all columns replaces the identity, which synthetic rows lack. So if every column is a
+    quasi-identifier, each unique match is true. A true match may also be the prediction of a good model for every similar
+    person.
 
     Source
     ------
@@ -118,7 +118,7 @@ def risk_report(
 
     Privacy
     -------
-    There is no protection: the statistics are exact functions of the original. So the original must be a `PublicTable`.
+    There is no guarantee: the statistics are exact functions of the original. So the original must be a `PublicTable`.
     """
     public.check_copies(copies)
     if not quasi_identifiers:
@@ -146,5 +146,4 @@ def risk_report(
 
 
 def _inverse(matches: np.ndarray) -> np.ndarray:
-    """Return 1 / matches, or 0 where there is no match."""
     return np.where(matches > 0, 1 / np.maximum(matches, 1), 0.0)

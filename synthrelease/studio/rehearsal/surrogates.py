@@ -54,7 +54,7 @@ _MOST_UNITS = 10**12
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """A label of a published table, such as "20-24", as half-open ranges of units; several for a group of categories."""
+    """A label of a published table, such as "20-24", as half-open ranges of units: several for a group of categories."""
 
     ranges: tuple[tuple[int, int], ...]
     label: str = field(compare=False)
@@ -225,7 +225,6 @@ class GroupSums:
     target: np.ndarray
 
     def of(self, table: np.ndarray) -> np.ndarray:
-        """Return the (n_groups,) sums of a table of shape (n_cells,)."""
         return np.bincount(self.groups, table, minlength=len(self.target))
 
 
@@ -264,12 +263,7 @@ _ROWS = 100_000  # Number of rows that are converted to text at a time
 
 
 def check_table_path(path: str | Path) -> Path:
-    """Return the path if its suffix is known, the file does not exist and its folder exists.
-
-    Raises
-    ------
-    OutputError : if one of these conditions does not hold.
-    """
+    """Return the path of a new table. Raises OutputError if its suffix is unknown, its folder is missing or the file exists."""
     path = Path(path)
     if not path.name.endswith(SUFFIXES):
         raise OutputError(f"{path}: the name of the file must end in {' or '.join(SUFFIXES)}.")
@@ -312,9 +306,7 @@ MAX_COLUMNS = 40
 
 
 def _rows(value: Any) -> Any:
-    """Return the list of rows of a table in a facts file, if it has the right form. Raises Unexpected with one message for
-    all other values.
-    """
+    """Return the rows of a table in a facts file. Raises Unexpected for other values."""
     if isinstance(value, list) and all(isinstance(row, list) and all(_is_entry(entry) for entry in row) for row in value):
         return value
     raise UnexpectedValue("a list of rows such as [['18-19', 12.5], ['20-24', 40.1]]")
@@ -496,7 +488,6 @@ MAX_COMBINATIONS = 100_000
 
 @contextmanager
 def _inside(place: str) -> Iterator[None]:
-    """Add `place`, such as "rows", to mistakes that this block raises without a place."""
     try:
         yield
     except Unexpected as error:
@@ -516,7 +507,7 @@ class PublishedFigures:
     Attributes
     ----------
     path : path of the table in the file.
-    given : the columns on which the distribution depends; `given_bands` has their bands, which cover all their values.
+    given, given_bands : the columns on which the distribution depends, and their bands, which cover all values.
     bands : the bands of the column `of`; empty in a table of means.
     figures : (n_given_bands, ..., n_bands) shares that sum to 1 over the last axis, or (n_given_bands, ..., 2) means and
         standard deviations.
@@ -665,7 +656,7 @@ class CheckedFacts:
     Attributes
     ----------
     skips : for each column, the condition under which the question is not asked.
-    tables : for each column, all tables from which the column is drawn. These are tables of shares, or one table of means.
+    tables : for each column, its tables of shares or its one table of means.
     """
 
     file: str
@@ -767,13 +758,13 @@ _NEVER = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class Groups:
-    """The values of each parent (a column by which tables are broken down), in groups that no table tells apart.
+    """The cells of each parent (a column by which tables are broken down), in groups that no table tells apart.
 
     Attributes
     ----------
-    of_cells : for each parent, (n_cells of the parent,) the group of each cell of the parent.
-    rows : for each table, index arrays, one for each given column, that broadcast to (n_groups, ...) and select the row of
-        the table for every combination of groups.
+    of_cells : for each parent, (n_cells of the parent,) the group of each cell.
+    rows : for each table, index arrays, one for each given column, that broadcast to (n_groups, ...) and select its row for
+        every combination of groups.
     """
 
     of_cells: tuple[np.ndarray, ...]
@@ -781,7 +772,6 @@ class Groups:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the number of groups of each parent."""
         return tuple(int(group.max()) + 1 for group in self.of_cells)
 
     def row_numbers(self, table: int, sizes: Sequence[int]) -> np.ndarray:
@@ -793,7 +783,6 @@ class Groups:
 
 
 def parent_groups(tables: Sequence[PublishedFigures], parents: Sequence[str], edges: Mapping[str, np.ndarray]) -> Groups:
-    """Divide the cells of each parent (a column by which tables are broken down) into groups that no table tells apart."""
     of_cells: list[np.ndarray] = []
     bands: dict[tuple[str, str], np.ndarray] = {}
     for axis, parent in enumerate(parents):
@@ -886,8 +875,8 @@ class GivenParents:
 
     Attributes
     ----------
-    groups : for each parent, (n_cells of the parent,) the group of each cell of the parent.
-    shares : (n_groups, ..., n_cells) share of each cell of the column, given the groups of its parents.
+    groups : for each parent, (n_cells of the parent,) the group of each cell.
+    shares : (n_groups, ..., n_cells) share of each cell of the column.
     moments : (n_groups, ..., 2) mean and standard deviation, for a column that is drawn from means.
     """
 
@@ -933,9 +922,10 @@ def fitted(facts: CheckedFacts) -> DrawingNetwork:
 
 
 def _order(facts: CheckedFacts) -> list[str]:
-    """Return the columns so that each comes after the columns by which its tables are broken down.
+    """Return the columns so that each comes after the columns by which its tables are broken down, otherwise as in the
+    file.
 
-    Otherwise the order of the file stays. Raises SpecError if columns depend on each other in a circle.
+    Raises SpecError if columns depend on each other in a circle.
     """
     graph = nx.DiGraph()
     graph.add_nodes_from(facts.columns)
@@ -1070,10 +1060,6 @@ def systematic_orders(group: np.ndarray, generator: np.random.Generator) -> np.n
     """Return (n,) numbers in [0, 1) in random order, evenly spaced within each group with one random offset.
 
     If they are used as orders of quantiles, the counts of a group differ from their expectation by less than one row.
-
-    Parameters
-    ----------
-    group : (n,) the group of each row, numbered from 0.
     """
     order = generator.permutation(len(group))
     order = order[np.argsort(group[order], kind="stable")]

@@ -179,12 +179,10 @@ class StackedDesign:
         return expit(self._line(fit.at))
 
     def _line(self, coefficients: np.ndarray) -> np.ndarray:
-        """Return the (n_cells,) log odds that a row is synthetic."""
         k = self.few.shape[1]
         return self.few @ coefficients[:k] + self.many @ coefficients[k:]
 
     def _gram(self, weights: np.ndarray) -> np.ndarray:
-        """Return the (k, k) matrix X' diag(weights) X of the model matrix X."""
         weighted = self.many * weights[:, None]
         corner = (self.few.T @ self.few.multiply(weights[:, None]).tocsr()).toarray()
         side = self.few.T @ weighted
@@ -270,7 +268,6 @@ class Combined:
         return np.where(between == 0, np.inf, freedom)
 
     def interval(self, confidence: float = 0.95) -> ConfidenceIntervals:
-        """Return intervals of Student's t for the combined estimates."""
         return student_interval(self.estimate, self.total_variance, self.degrees_of_freedom, confidence)
 
 
@@ -279,9 +276,9 @@ def combine(estimates: np.ndarray, variances: np.ndarray, rule: Rule = "partial"
 
     Parameters
     ----------
-    estimates : (M, k) or (M,) q_m, such as the coefficients of a regression that was fitted to each copy.
-    variances : same shape, v_m, their squared standard errors, each computed as if the copy were the original data. NaN in
-        one copy makes the combined estimates NaN.
+    estimates : (M, k) or (M,) q_m, such as regression coefficients.
+    variances : same shape, v_m, their squared standard errors, each as if the copy were the original. NaN in one copy makes
+        the results NaN.
     rule, size_ratio : the kind of copies, and k / n, rows of a copy over rows of the original.
 
     Notes
@@ -395,8 +392,8 @@ class RegressionComparison:
     Attributes
     ----------
     original : the fit to the original, in units of the target per unit of a feature.
-    estimates, standard_errors, interval : results for the synthetic data, combined over the copies if there are several.
-    interval_overlap : at most 1, which is best; negative when the intervals are disjoint (`interval_overlap`).
+    estimates, standard_errors, interval : results for the synthetic data, combined over several copies.
+    interval_overlap : at most 1, which is best; negative for disjoint intervals (`interval_overlap`).
     standardised_difference : |original - synthetic| / original standard error; 0 is best. Both are NaN when a copy does not
         determine the coefficient.
     """
@@ -429,7 +426,7 @@ def compare_regressions(
     coefficients.
 
     Every column has the representative values of its bins. With two or more copies, the synthetic interval follows the
-    combining rules (`combine`). With one copy, it is the interval of this copy, analysed as if the copy were the original.
+    combining rules (`combine`). With one copy, it is the interval of this copy.
 
     Raises
     ------
@@ -520,9 +517,9 @@ def utility_figures(
     """Return utility statistics of M >= 1 synthetic copies, by name, as means over the copies and the slopes of a
     regression.
 
-    pmse is best at 0 and worst at 1/4, its ratio about 1 for rows drawn from the original; overlaps are at most 1. If the
-    public table does not determine the regression, its statistics are missing. If a copy does not determine a statistic,
-    the statistic is NaN.
+    pmse is best at 0 and worst at 1/4, its ratio about 1 for rows drawn from the original; overlaps are at most 1.
+    Statistics of a regression that the public table does not determine are missing; those that a copy does not determine
+    are NaN.
 
     Parameters
     ----------
@@ -553,7 +550,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def check_known(option: str, names: Sequence[str], names_known: Sequence[str]) -> None:
-    """Raise InputError, with the name of the option, for the first unknown name."""
+    """Raise InputError for the first unknown name of an option."""
     for name in names:
         if name not in names_known:
             guess = closest(name, names_known)
@@ -568,7 +565,7 @@ class CopyComparison:
     Attributes
     ----------
     copies : number of synthetic tables per configuration, at least 2 for the combining rules.
-    target, features : columns of the linear regression; None and () without such a regression.
+    target, features : columns of the linear regression, or None and ().
     quasi_identifiers : the columns that an intruder is assumed to know.
     """
 
@@ -623,10 +620,7 @@ def compared(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return the utility and the risk statistics of synthetic copies, compared with the original in a configuration's bins.
 
-    Parameters
-    ----------
-    counts : the public rows over atomic cells.
-    rule : the combining rule of this kind of copies.
+    `counts` are the public rows over atomic cells.
     """
     transformation = configuration.transformation
     original = PublicTable(

@@ -24,7 +24,7 @@ from synthrelease.studio.rehearsal.rehearse import Rehearsal
 
 
 def proposal_words(rehearsal: Rehearsal) -> list[str]:
-    """Say what the proposed plan is, what it costs and how often it finds no table. Empty without a proposal."""
+    """Say what the proposed plan costs and how often it finds no table. Empty without a proposal."""
     proposal, spec = rehearsal.proposal, rehearsal.spec
     if proposal is None:
         return []
@@ -57,7 +57,6 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def _expected(judgement: Judgement, wanted: float) -> list[str]:
-    """Say what to expect of the proposed plan; `wanted` is the value of --nothing."""
     fits = f", with {so_many(judgement.fits, 'private fit')}" if judgement.fits else ""
     limit, interval = f"{100 * wanted:g}%", f"{percent(judgement.acceptance_low)} to {percent(judgement.acceptance_high)}"
     accepted = f"Of these attempts, {percent(judgement.acceptance)} were accepted (95% interval {interval})"
@@ -142,7 +141,7 @@ def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
 
 
 def _plan(spec: ReleaseSpec, expected: Outlook | Judgement, lines: str = "") -> PlanTable:
-    """Return the cost of a specification and what to expect of its search; `lines` of TOML adopt the plan."""
+    """Return the cost of a specification and what to expect of its search; `lines` of TOML adopt it."""
     total = spec.plan.total
     return PlanTable(
         epsilon=total.epsilon,
@@ -162,7 +161,6 @@ def _short(share: float) -> float:
 
 
 def finite(value: float) -> float | None:
-    """Return the number, or None for NaN and infinity."""
     return value if math.isfinite(value) else None
 
 
@@ -188,7 +186,6 @@ def generator_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def below_zero(rehearsal: Rehearsal) -> str:
-    """Explain negative values, or return "" if no criterion can have them."""
     names = [criterion.name for criterion in rehearsal.spec.criteria if criterion.best_figure < 0]
     if not names:
         return ""
@@ -264,7 +261,7 @@ _OPEN = (
 
 
 def warnings(rehearsal: Rehearsal) -> list[str]:
-    """Return warnings about the thresholds of criteria and about a missing [unit], each as one or more sentences."""
+    """Return warnings about the thresholds of criteria and about a missing [unit]."""
     open_questions = [] if rehearsal.spec.unit.answered else [_OPEN]
     if rehearsal.look is None:
         return open_questions
@@ -307,9 +304,7 @@ def _kind(rehearsal: Rehearsal, name: str) -> str:
 
 
 def telling_pairs(rehearsal: Rehearsal, limit: int = 6) -> list[str]:
-    """Return lines on at most `limit` associated pairs that no criterion tests, first the lost pairs, and the number of
-    others.
-    """
+    """Describe at most `limit` associated pairs that no criterion tests, the lost pairs first."""
     pairs = rehearsal.look.pairs if rehearsal.look else ()
     chosen = sorted(pairs, key=lambda pair: not pair.lost)[:limit]
     rest = [f"The report has {so_many(len(pairs) - limit, 'more pair')}."] if len(pairs) > limit else []
@@ -317,7 +312,6 @@ def telling_pairs(rehearsal: Rehearsal, limit: int = 6) -> list[str]:
 
 
 def pair_words(pair: UnguardedPair) -> str:
-    """Return the strength of a pair's association, with an example of a share that shows it."""
     first, second = map(words, pair.columns)
     in_candidates = "" if pair.candidates_v is None else f", {pair.candidates_v:.2f} in the candidates"
     released = "" if pair.released is None else f", {percent(pair.released)} in the candidates"
@@ -329,7 +323,6 @@ def pair_words(pair: UnguardedPair) -> str:
 
 
 def verdict_words(rehearsal: Rehearsal) -> list[str]:
-    """Compare the candidates with independent columns, and say why `release` refuses the shortlist."""
     verdict = None if rehearsal.look is None else rehearsal.look.verdict
     if verdict is None or not verdict.hang_together:
         return []
@@ -399,7 +392,6 @@ def projection_advice(rehearsal: Rehearsal) -> str:
 
 
 def attack_words(rehearsal: Rehearsal) -> list[str]:
-    """Say how often each attack was right. Empty if there were no attacks."""
     attacks = rehearsal.attacks
     if attacks is None:
         return []
@@ -418,7 +410,7 @@ def attack_words(rehearsal: Rehearsal) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Sentences:
-    """All sentences about a rehearsal, as rehearsal.json and the page report.html show them."""
+    """All sentences about a rehearsal, for rehearsal.json and report.html."""
 
     outlook: list[str]
     generators: list[str]
