@@ -1,4 +1,4 @@
-"""Check the columns that a criterion names, and choose the tables that a criterion about marginal tables compares."""
+"""Check the columns that a criterion names, and choose the marginal tables that it compares."""
 
 from __future__ import annotations
 
@@ -33,14 +33,11 @@ NO_NUMBERS = (
 
 
 def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterable[Mistake]:
-    """Return a mistake for every name that is not the name of a column of the table."""
     return unknown(field, "a column", names, schema.names)
 
 
 def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
-    """Yield a mistake if a bin of the column, in one of its alternative sets of bins, has no representative value (the
-    number that stands for the bin).
-    """
+    """Yield a mistake if a bin of an alternative of the column has no representative value."""
     for transformation in setting.transformations:
         binning = transformation.binning(column)
         if any(number is None for number in binning.numbers[: binning.present]):
@@ -49,9 +46,7 @@ def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
 
 
 def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> Iterable[Mistake]:
-    """Yield a mistake for every alternative set of bins of the column that does not fit into the bins of `coarser`, because
-    one of its bins overlaps two of them.
-    """
+    """Yield a mistake for every alternative of the column with a bin that overlaps two bins of `coarser`."""
     checked_names: set[str] = set()
     for transformation in setting.transformations:
         binning = transformation.binning(column)
@@ -62,9 +57,7 @@ def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> I
 
 
 def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Iterable[Mistake]:
-    """Yield the mistakes in the columns by which a criterion groups rows: unknown names, and alternative sets of bins in
-    which a bin overlaps two of the column's groups in [groups].
-    """
+    """Yield the mistakes in grouping columns: unknown names, and alternatives with a bin that overlaps two groups."""
     unknown = [*unknown_columns(setting.schema, field, names)]
     yield from unknown
     for name in () if unknown else names:
@@ -73,8 +66,8 @@ def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Ite
 
 
 def condition(binning: Binning, coarser: Binning | None, labels: Collection[str]) -> np.ndarray:
-    """Return an (n_bins,) mask of the bins that a condition names by their labels. If `coarser` is given, the labels name
-    coarser bins, and the mask selects all bins inside the named ones.
+    """Return an (n_bins,) mask of the bins with these labels or, with `coarser`, of the bins inside the coarser bins with
+    these labels.
     """
     if coarser is None:
         return np.isin(binning.labels, list(labels))
@@ -82,9 +75,7 @@ def condition(binning: Binning, coarser: Binning | None, labels: Collection[str]
 
 
 def condition_mistakes(setting: Setting, field: str, column: str, labels: Collection[str]) -> Iterable[Mistake]:
-    """Yield the mistakes in a condition that names bins of a column. A condition must not name unknown bins, all bins, or the
-    bin of missing values.
-    """
+    """Yield the mistakes in a condition, which must not name unknown bins, all bins, or the bin of missing values."""
     coarser, checked_names = setting.groups.get(column), set[str]()
     if coarser is not None:
         yield from not_inside(setting, field, column, coarser)
@@ -108,9 +99,7 @@ def condition_mistakes(setting: Setting, field: str, column: str, labels: Collec
 def representation_mistakes(
     setting: Setting, columns: Iterable[str], representation: Mapping[str, str], numbered: Collection[str]
 ) -> Iterable[Mistake]:
-    """Yield the mistakes in `representation`, which chooses a set of bins for each column of a regression. The columns in
-    `numbered` need a representative value in every bin.
-    """
+    """Yield the mistakes in `representation`. The columns in `numbered` need a representative value in every bin."""
     schema, columns = setting.schema, tuple(columns)
     for name in columns:
         alternatives = schema[name].alternatives
@@ -151,9 +140,7 @@ OF_BINS = 'Set values = "bins". Noisy tables contain numbers of rows in bins, an
 
 
 def usual_largest(n_columns: int) -> int:
-    """Return the default of the setting `largest`, the number of columns up to which all tables are compared. With this
-    default, the criterion compares at most `MAX_TABLES` tables.
-    """
+    """Return the default of `largest`, with which at most `MAX_TABLES` tables are compared."""
     if n_columns <= WIDE:
         return n_columns
     return next(size for size in range(LARGEST_WHEN_WIDE, 0, -1) if _tables_up_to(size, n_columns) <= MAX_TABLES)
@@ -164,18 +151,18 @@ def _tables_up_to(largest: int, n_columns: int) -> int:
 
 
 class MarginalCriterion(Criterion):
-    """Choose the marginal tables that a criterion compares. This is the base class of all criteria that compare such tables.
+    """The base class of all criteria that compare marginal tables.
 
     Attributes
     ----------
-    largest : the criterion compares all tables of at most this number of columns. The default depends on the number of columns
-        of the release. With at most eight columns, all tables are compared. With at most 84 columns, tables of at most three
-        columns are compared, and with at most 446 columns, tables of at most two columns. With more columns, only the tables of
-        single columns are compared. These defaults do not apply if `tables` is given. Example: `largest = 3`.
-    tables : further tables that the criterion compares, written as formulas. In a formula, ":" joins the columns of a table.
-        "age:(sex + region)" names two tables. "all 2-way" names every table of two columns, and "all 2-way with age" every
-        table of two columns that contains age. "all columns" names the table of all columns, which compares whole rows.
-        Example: `tables = ["diabetes:hospital", "age:sex:region"]`.
+    largest : all tables of at most this number of columns are compared. The default depends on the number of columns of the
+        release: all tables for at most eight columns, tables of at most three columns for at most 84, of at most two for at
+        most 446, and otherwise single columns. No table is compared by default if `tables` is given. Example: `largest =
+        3`.
+    tables : further tables to compare, written as formulas, in which ":" joins the columns of a table. "age:(sex + region)"
+        names two tables, "all 2-way" every table of two columns, "all 2-way with age" those that contain age, and "all
+        columns" the table of all columns, which compares whole rows. Example: `tables = ["diabetes:hospital",
+        "age:sex:region"]`.
     """
 
     largest: int | None = Field(default=None, ge=1)
@@ -202,8 +189,7 @@ class MarginalCriterion(Criterion):
 
     @cached_property
     def _named(self) -> tuple[FormulaTerm | None, ...]:
-        """The tables that the setting `tables` names, such as "age:sex", in parsed form. None stands for the table of all
-        columns."""
+        """The parsed tables of the setting `tables`. None stands for the table of all columns."""
         if not self.tables:
             return ()
         from synthrelease.generators.measurements import FormulaTerm
@@ -212,54 +198,44 @@ class MarginalCriterion(Criterion):
 
     @property
     def read(self) -> tuple[str, ...]:
-        """Return the columns that the criterion names in `tables`."""
         return tuple(dict.fromkeys(name for term in self._named if term for name in term.columns))
 
     @property
     def not_by_name(self) -> str:
-        """Return the name of the setting that selects tables without naming their columns, or an empty string if the criterion
-        has no such setting.
-        """
+        """Return the name of the setting that selects tables without naming their columns, "" if there is none."""
         unnamed = not self.tables or any(term is None or term.ways for term in self._named)
         return "largest" if self.largest is not None else "tables" if unnamed else ""
 
     def up_to(self, n_columns: int) -> int:
-        """Return the largest k for which all tables of k columns are compared, or 0 if only named tables are compared."""
+        """Return the largest k for which all tables of k columns are compared, 0 for named tables only."""
         if self.largest is None:
             return 0 if self.tables else usual_largest(n_columns)
         return min(self.largest, n_columns)
 
     def named(self, layout: Layout) -> tuple[tuple[int, ...], ...]:
-        """Return the tables that the setting `tables` names, each once, as column indices in increasing order. Tables of at
-        most `up_to` columns are left out, because all tables of this size are compared anyway.
-        """
+        """Return the named tables of more than `up_to` columns, each once, as increasing column indices."""
         width = len(layout.sizes)
         everything = tuple(range(width))
         sets = [columns for term in self._named for columns in ([everything] if term is None else term.sets(layout))]
         return tuple(dict.fromkeys(columns for columns in sets if len(columns) > self.up_to(width)))
 
     def compared_in(self, layout: Layout) -> dict[str, Any]:
-        """Return which tables are compared: all tables of at most `largest` columns, and the further tables in `named`. The
-        keys are the names of arguments of `data.marginals.differences`.
-        """
+        """Return the compared tables, as the arguments `largest` and `named` of `data.marginals.differences`."""
         return {"largest": self.up_to(len(layout.sizes)), "named": self.named(layout)}
 
     def named_columns(self, bins: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
-        """Return the tables that the setting `tables` names, each as the names of its columns. Tables that are compared
-        anyway, because they have few columns, are left out. `bins` gives the number of bins of every column.
-        """
+        """Return the named tables of more than `up_to` columns as names of columns. `bins` are the numbers of bins."""
         layout = Layout(columns=tuple(bins), sizes=tuple(bins.values()))
         return tuple(tuple(layout.columns[column] for column in columns) for columns in self.named(layout))
 
     def compares_table(self, columns: Collection[str], n_columns: int) -> bool:
-        """Return whether the criterion compares the table of exactly these columns."""
+        """Return whether exactly this table is compared."""
         terms = (term for term in self._named if term is not None)
         sizes = ((term.ways or len(term.columns), {*term.columns}) for term in terms)
         named = any(ways == len(columns) and names <= {*columns} for ways, names in sizes)
         return named or len(columns) <= self.up_to(n_columns)
 
     def n_tables(self, layout: Layout) -> int:
-        """Return the number of compared tables."""
         width = len(layout.sizes)
         return _tables_up_to(self.up_to(width), width) + len(self.named(layout))
 
@@ -277,7 +253,6 @@ class MarginalCriterion(Criterion):
         return [Mistake("largest" if self.largest else "tables", problem)] if n_tables > MAX_TABLES else []
 
     def compared(self, facts: PublicFacts) -> list[tuple[str, ...]]:
-        """Return the column names of every compared table."""
         names = tuple(column.name for column in facts.columns)
         layout = Layout(columns=names, sizes=tuple(len(column.labels) for column in facts.columns))
         small = [sets for size in range(1, self.up_to(len(names)) + 1) for sets in combinations(range(len(names)), size)]
@@ -287,7 +262,7 @@ class MarginalCriterion(Criterion):
         return zip(self.compared(facts), limits, strict=True)
 
     def tables_in_words(self, n_columns: int) -> str:
-        """Return a text that names the compared tables: "any columns", "at most 3 columns", "single columns", "age by sex"."""
+        """Return the compared tables in words: "any columns", "at most 3 columns", "single columns", "age by sex"."""
         largest = self.up_to(n_columns)
         few = "single columns" if largest == 1 else f"at most {largest} columns"
         parts = [] if not largest else ["any columns"] if largest == n_columns else [few]
@@ -305,25 +280,20 @@ Tables = TypeVar("Tables", bound=MarginalCriterion)
 
 
 class MarginalCriterionExplained(Explanation[Tables]):
-    """Explain an error of marginal tables, and say whether the criterion would notice that the association of two columns is
-    lost.
-    """
+    """Explain an error of marginal tables."""
 
     @property
     def asks_single_columns(self) -> bool:
-        """Return whether every compared table has one column."""
         named = all(term is not None and max(term.ways, len(term.columns)) == 1 for term in self.about._named)
         return named and (self.about.largest == 1 or (self.about.largest is None and bool(self.about.tables)))
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion would notice that the association of two columns is lost: it compares their table,
-        and the largest error of a cell of independent columns exceeds the threshold.
-        """
+        """Return whether the table of two columns is compared, and fails if their association is lost."""
         return self.about.compares_table(pair.columns, pair.n_columns) and pair.largest_cell > self.about.threshold
 
 
 def furthest(limits: Limits, released: np.ndarray) -> np.ndarray:
-    """Return, for each cell, the largest possible difference between the released and the original count, as an (n_cells,)
-    array. The original counts are known only within `limits`.
+    """Return, for each cell, the largest possible difference between the released and the original count, given limits
+    (n_cells,).
     """
     return np.maximum(limits.high - released, released - limits.low)

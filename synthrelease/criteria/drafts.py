@@ -1,7 +1,6 @@
-"""Draft acceptance criteria of each kind for a public file. `init` writes these drafts into the acceptance file.
+"""Draft acceptance criteria of each kind from a public file alone, for the acceptance file that `init` writes.
 
-A draft is computed from the public file alone. The threshold and the epsilon of a draft are first guesses.
-`studio.drafting.criteria` replaces them after noisy fits.
+Drafted thresholds and epsilons are first guesses. `studio.drafting.criteria` replaces them after noisy fits.
 """
 
 from __future__ import annotations
@@ -37,10 +36,8 @@ class Partner:
 
     Attributes
     ----------
-    distance : the strength of the association: the share of all rows that would have to change to make the two columns
-        independent.
-    smallest_group : the number of rows in the smallest group of the other column, among rows with values in both columns; 0 if
-        the other column has too many groups.
+    distance : the share of all rows that would have to change to make the two columns independent.
+    smallest_group : the rows in the smallest group of the other column, with values in both columns; 0 for too many groups.
     """
 
     distance: float
@@ -49,19 +46,18 @@ class Partner:
 
 @dataclass(frozen=True, kw_only=True)
 class FileColumn:
-    """A column of a public file from which criteria are drafted, with its rows counted in the released bins.
+    """A column of a public file, with its rows counted in the released bins.
 
     Attributes
     ----------
     of_date : whether the column was made from a date, or contains calendar years.
-    weight : whether the column is a design weight.
     alternative : the name of the alternative with the released bins.
     limits : the inner limits of the drafted bins of a numeric column, or None for a column of categories.
-    mean_range : for a column of numbers, a range. Clipping the values to this range hardly changes means.
-    line_range : a narrower range for regressions. A few extreme values may lie outside this range and are clipped.
+    mean_range : for numbers, a range. Clipping the values to it hardly changes means.
+    line_range : a narrower range for regressions, to which a few extreme values are clipped.
     spread : the standard deviation of the values within `mean_range`.
-    category_rows : the number of rows of each category, by label; empty for numbers.
-    missing_rows : the number of rows without a value.
+    category_rows : the rows of each category, by label; empty for numbers.
+    missing_rows : the rows without a value.
     partners : the other columns, from the strongest association to the weakest.
     """
 
@@ -79,42 +75,35 @@ class FileColumn:
 
     @property
     def n_bins(self) -> int:
-        """Return the number of released bins."""
         return (len(self.limits) + 1 if self.limits is not None else len(self.category_rows)) + (self.missing_rows > 0)
 
     @property
     def rarest(self) -> str:
-        """The category with the fewest rows."""
         return min(self.category_rows, key=lambda label: self.category_rows[label])
 
     @property
     def tied(self) -> float:
-        """Return how strongly the column is associated with the other columns: the sum of the strengths of these
-        associations.
-        """
+        """Return the sum of the strengths of the column's associations."""
         return sum(partner.distance for partner in self.partners.values())
 
     @property
     def explained(self) -> bool:
-        """Return whether the column can be a dependent variable. Dates, weights, and columns whose name contains a word such as
-        age or sex are excluded.
-        """
+        """Return whether the column can be a dependent variable: not a date, a weight, or a column such as age or sex."""
         words = self.name.lower().replace("-", "_").split("_")
         return not (self.of_date or self.weight or any(word in _NOT_OUTCOMES for word in words))
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileFacts:
-    """The facts about a public file from which criteria are drafted. The private file is assumed to have about as many rows as
-    the public file.
+    """The facts about a public file from which criteria are drafted. The private file is assumed to have about as many
+    rows.
 
     Attributes
     ----------
-    cell : the drafted threshold for the error of a cell of a small table, as a share of all rows.
-    unique : the share of rows that are unique after binning with the drafted bins.
-    strongest : the pairs of columns whose association is too strong to be due to chance, from the strongest to the weakest.
-    members : the columns that describe members, such as the persons of a household. Empty if the specification has no
-        [members].
+    cell : the drafted threshold for the error of a cell of a small table, as a share of the rows.
+    unique : the share of rows that are unique in the drafted bins.
+    strongest : the pairs of columns with an association beyond chance, strongest first.
+    members : the columns that describe members; () without [members].
     """
 
     columns: tuple[FileColumn, ...]
@@ -126,30 +115,26 @@ class FileFacts:
 
     @property
     def outcomes(self) -> tuple[FileColumn, ...]:
-        """Return the numeric columns that can be dependent variables. The most associated column comes first."""
+        """Return the numeric columns that can be dependent variables, the most associated first."""
         numeric = [column for column in self.columns if column.explained and len(column.limits or ()) > 2]
         return tuple(sorted(numeric, key=lambda column: -column.tied))
 
     @property
     def conditions(self) -> tuple[FileColumn, ...]:
-        """Return the columns with two frequent categories that can be dependent variables. The column with the strongest
-        associations comes first.
-        """
+        """Return the columns with two frequent categories that can be dependent variables, the most associated first."""
         two = [column for column in self.columns if column.explained and len(column.category_rows) == 2]
         frequent = [column for column in two if min(column.category_rows.values()) >= max(100, 0.01 * self.n_rows)]
         return tuple(sorted(frequent, key=lambda column: -column.tied))
 
     def numeric_partners(self, column: FileColumn, most: int) -> tuple[FileColumn, ...]:
-        """Return at most `most` numeric columns, from the one most strongly associated with this column to the one least
-        associated.
-        """
+        """Return at most `most` numeric columns associated with this column, the strongest first."""
         named = {partner.name: partner for partner in self.columns}
         fits = [named[name] for name in column.partners if named[name].limits is not None and not named[name].weight]
         return tuple(fits[:most])
 
     def grouping(self, column: FileColumn, least: float, most: int) -> tuple[FileColumn, ...]:
-        """Return at most `most` columns to group by, from the strongest association with `column` to the weakest. Each group of
-        such a column has at least `least` rows with values.
+        """Return at most `most` columns to group by, strongest association first. Each of their groups has at least `least`
+        rows with values.
         """
         named = {fitting.name: fitting for fitting in self.columns}
         large = [name for name, partner in column.partners.items() if partner.smallest_group >= max(1, least)]
@@ -162,21 +147,16 @@ Asked = Literal["", "single columns", "shares of single columns", "pairs"]
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionDraft:
-    """The draft of one criterion: its settings in the order of the acceptance file, and a remark for the user. The drafted
-    threshold and epsilon are starting values.
+    """The draft of one criterion: its settings in the order of the acceptance file, and a remark for the user.
 
     Attributes
     ----------
-    seen : a string with three criterion values, all computed on the public file. The first value compares the two halves of
-        the file with each other. The second value compares synthetic tables fitted with noise with the file. The third value
-        compares a table of independent columns with the file.
-    about : the size of the quantity whose error the criterion measures, such as a share or a standard deviation, or None if
-        the error is relative.
-    in_place_of : the name of the criterion that this draft replaces if the bins are too wide for a strict threshold; empty if
-        the draft replaces no criterion.
-    asks : "single columns" or "shares of single columns" if a table of independent columns can meet the criterion. "pairs" if
-        the criterion concerns all associations. A drafted acceptance file needs at least one criterion about associations, so
-        that a table of independent columns fails.
+    seen : a string with three criterion values on the public file: of its two halves, of synthetic tables fitted with
+        noise, and of a table of independent columns.
+    about : the size of the quantity whose error is measured, such as a share, or None for a relative error.
+    in_place_of : the name of the criterion that this draft replaces if the bins are too wide for a strict threshold, or "".
+    asks : "single columns" or "shares of single columns" if a table of independent columns can meet the criterion; "pairs"
+        if it concerns all associations. An acceptance file needs at least one criterion that such a table fails.
     """
 
     settings: Mapping[str, object]
@@ -187,9 +167,7 @@ class CriterionDraft:
     asks: Asked = ""
 
     def ignoring(self, names: Sequence[str]) -> CriterionDraft:
-        """If this is the draft of a faithfulness criterion, return it with these columns added to those that the criterion
-        ignores. Otherwise return the draft unchanged.
-        """
+        """Return the draft of a faithfulness criterion with further ignored columns. Other drafts are unchanged."""
         if "exact" not in self.settings:
             return self
         ignored = self.settings.get("ignored")
@@ -207,13 +185,13 @@ class CriterionDraft:
         about: float | None = None,
         asks: Asked = "",
     ) -> CriterionDraft:
-        """Return the draft of a criterion, with its settings in the order in which the acceptance file lists them."""
+        """Return the draft of a criterion, with its settings in the order of the acceptance file."""
         written = {"name": name[:80], "kind": kind, **settings, "epsilon": epsilon}
         return cls(settings=written, remark=remark, about=about, asks=asks)
 
 
 def budget(least: float) -> Fraction:
-    """Round a drafted epsilon up to a multiple of 0.001, or to a multiple of 0.01 if it is at least 0.1."""
+    """Round a drafted epsilon up to a multiple of 0.001, or of 0.01 from 0.1 on."""
     step = 100 if least >= 0.1 else 1000
     return Fraction(max(1, math.ceil(least * step * (1 - 1e-9))), step)
 
@@ -234,7 +212,7 @@ _ROWS_FOR_A_CELL = 4
 
 
 def _share(part: float) -> float:
-    """Round a drafted threshold to two significant digits."""
+    """Round to two significant digits."""
     return float(f"{part:.2g}")
 
 
@@ -243,9 +221,7 @@ def _names(columns: Iterable[FileColumn]) -> list[str]:
 
 
 def absolute_marginal_error(file: FileFacts) -> Drafts:
-    """Draft a criterion for the largest error of a cell in small tables, and another for the largest error of a bin of a
-    single column.
-    """
+    """Draft criteria for the largest error of a cell in small tables, and of a bin of a single column."""
     largest = LARGEST_WHEN_WIDE if len(file.columns) <= _MANY else 2
     kind, epsilon = "absolute_marginal_error", budget(NOISE_SHARE / (file.n_rows * file.cell))
     remark = f"no cell of a table of up to {largest} columns may have a larger error than this share of all rows"
@@ -258,9 +234,9 @@ def absolute_marginal_error(file: FileFacts) -> Drafts:
 
 
 def relative_marginal_error(file: FileFacts) -> Drafts:
-    """Draft a criterion for the largest ratio between the private and the released count of a bin. Ratios above 1.25 are
-    clipped, so the sensitivity is about 1.6 / (number of rows in the rarest bin). If this needs too large an epsilon, yield
-    the reason instead of a draft.
+    """Draft a criterion for the largest ratio between the private and the released count of a bin. Ratios are clipped at
+    1.25, so the sensitivity is about 1.6 / (rows in the rarest bin). If the epsilon would be too large, yield the reason
+    instead.
     """
     shares = [times / file.n_rows for column in file.columns for times in column.category_rows.values()]
     shares += [column.missing_rows / file.n_rows for column in file.columns if column.missing_rows]
@@ -278,9 +254,8 @@ def relative_marginal_error(file: FileFacts) -> Drafts:
 
 
 def mean_marginal_error(file: FileFacts) -> Drafts:
-    """Draft criteria for the mean error of tables of two columns: one for all pairs of columns, and one for the most
-    associated pairs. If the rows of the file contain members, such as persons of households, also draft two criteria for
-    tables of members.
+    """Draft criteria for the mean error of tables of two columns: of all pairs, of the most associated pairs and, if rows
+    contain members, of tables of members.
     """
     kind, remark = "mean_marginal_error", "the share of rows in a wrong cell, on average over all tables of two columns"
     settings: dict[str, object] = {"tables": ["all 2-way"], "threshold": 0.05}
@@ -307,8 +282,8 @@ def mean_marginal_error(file: FileFacts) -> Drafts:
 
 
 def conditional_mean(file: FileFacts) -> Drafts:
-    """Draft a criterion for the mean of each of the two numeric columns with the strongest associations. Each mean is compared
-    within the groups of up to three columns.
+    """Draft a criterion for the mean of each of the two most associated numeric columns, within the groups of up to three
+    columns.
     """
     remark = (
         "no group mean may have a larger error than this, nor may the overall mean; values beyond `range` count as the "
@@ -323,10 +298,8 @@ def conditional_mean(file: FileFacts) -> Drafts:
 
 
 def conditional_median(file: FileFacts) -> Drafts:
-    """Draft a criterion for the median of the numeric column with the strongest associations.
-
-    If the column has few bins, the original median must lie in the bin of the released median. Otherwise the original median
-    may lie in a neighbouring bin.
+    """Draft a criterion for the median of the most associated numeric column. With many bins, the original median may lie
+    in a neighbouring bin.
     """
     for column in file.outcomes[:1]:
         within = 1 if column.n_bins >= _BINS_OF_NEIGHBOURS else 0
@@ -337,9 +310,7 @@ def conditional_median(file: FileFacts) -> Drafts:
 
 
 def difference_in_proportions(file: FileFacts) -> Drafts:
-    """Draft criteria for the three columns with two categories that have the strongest associations. Each criterion
-    compares the share of the rarer category.
-    """
+    """Draft criteria for the share of the rarer category of the three most associated columns with two categories."""
     least, kind = max(300, 0.01 * file.n_rows), "difference_in_proportions"
     groups = [(column, _names(file.grouping(column, least, _MOST_BY))) for column in file.conditions[:3]]
     if not any(by for _, by in groups):
@@ -353,9 +324,8 @@ def difference_in_proportions(file: FileFacts) -> Drafts:
 
 
 def mean_of_roots(file: FileFacts) -> Drafts:
-    """Draft criteria for up to two means over roots, such as households. The first mean says how often the members of a
-    root have the same value in a column. It uses the column in which the first two members are most strongly associated.
-    The second is the mean of a numeric column.
+    """Draft criteria for up to two means over roots: how often the members of a root agree in the column with the strongest
+    association between the first two members, and the mean of a numeric column.
     """
     by_name, kind = {column.name: column for column in file.columns}, "mean_of_roots"
     beside = dict[str, float]()  # the association between the first two members of a root in each column
@@ -378,9 +348,8 @@ def mean_of_roots(file: FileFacts) -> Drafts:
 
 
 def regression_one_step(file: FileFacts) -> Drafts:
-    """Draft a criterion for the linear regression of the most associated numeric column on up to three numeric columns.
-
-    A second draft uses the bins of the features, and replaces the first draft if the bins are wide.
+    """Draft a criterion for the linear regression of the most associated numeric column on up to three numeric columns. A
+    second draft, on the bins of the features, replaces the first if bins are wide.
     """
     remark = (
         "the sum of the errors of the regression coefficients, per standard deviation of each feature; values beyond "
@@ -394,8 +363,8 @@ def regression_one_step(file: FileFacts) -> Drafts:
 
 
 def logistic_regression(file: FileFacts) -> Drafts:
-    """Draft a criterion for the logistic regression of the most associated column with two categories on up to three numeric
-    columns.
+    """Draft a criterion for the logistic regression of the most associated column with two categories on up to three
+    numeric columns.
     """
     if not any(file.numeric_partners(column, 3) for column in file.conditions[:1]):
         yield "logistic_regression: no column with two frequent values is associated with columns of numbers"
@@ -412,9 +381,7 @@ def logistic_regression(file: FileFacts) -> Drafts:
 def _regression(
     target: FileColumn, features: Sequence[FileColumn], names: tuple[str, str], bins: str, limits: dict[str, object], note: str
 ) -> Iterable[CriterionDraft]:
-    """Draft two criteria for the same regression: one on the exact values of the features, and one on their bins, which may
-    replace the first.
-    """
+    """Draft two criteria for the same regression: on the exact values of the features, and on their bins."""
     if not features:
         return
     kind = "regression_one_step" if target.limits is not None else "logistic_regression"
@@ -430,8 +397,8 @@ def _regression(
 
 
 def faithfulness(file: FileFacts) -> Drafts:
-    """Draft a criterion for the share of released rows without a similar row. The criterion compares the most associated
-    columns. The more rows the file has, the more columns it compares.
+    """Draft a criterion for the share of released rows without a similar row. Larger files compare more of the most
+    associated columns.
     """
     compared, cells = list[FileColumn](), 1
     for column in sorted(file.columns, key=lambda column: -column.tied):
@@ -452,9 +419,7 @@ def faithfulness(file: FileFacts) -> Drafts:
 
 
 def face_privacy(file: FileFacts) -> Drafts:
-    """Draft the criterion that each released row occurs at least twice. If many rows of the public file are unique, draft
-    nothing.
-    """
+    """Draft the criterion that each released row occurs at least twice, unless many rows of the public file are unique."""
     if file.unique > MOST_UNIQUE:
         yield (
             f"face privacy: {file.unique:.0%} of the public rows occur once in these columns. A table in which each row "
@@ -502,7 +467,5 @@ ASKED_FOR: Mapping[str, str] = {
 
 
 def drafts_of(file: FileFacts) -> list[CriterionDraft | str]:
-    """Return the drafted criteria of all kinds for a public file. If a criterion cannot be drafted from this file, the list
-    contains the reason, as a string, in its place.
-    """
+    """Return the drafted criteria of all kinds, or the reasons, as strings, why they cannot be drafted from this file."""
     return [draft for drafts in DRAFTS.values() if not isinstance(drafts, str) for draft in drafts(file)]

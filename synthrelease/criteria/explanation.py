@@ -1,5 +1,5 @@
-"""Define the base class of explanations. An explanation describes a criterion, its sensitivity, and the error bounds that
-follow from the criterion value.
+"""Define the base class of explanations, which describe a criterion, its sensitivity, and the error bounds that follow from
+its value.
 
 Explanations do not score candidates. They use only public facts (`criteria.facts`): a released table, the settings, or the
 public rows of a rehearsal.
@@ -23,9 +23,9 @@ Kind = TypeVar("Kind", bound=Criterion)
 
 @dataclass(frozen=True)
 class Explanation(Generic[Kind]):
-    """Explain a criterion to the readers of a release, and to the steward before a release.
+    """Explain a criterion to the readers of a release, and to the steward before it.
 
-    Each kind of criterion overrides these methods, or gives the reason why a method does not apply.
+    Each kind overrides these methods, or gives the reason why a method does not apply.
     """
 
     about: Kind
@@ -43,11 +43,11 @@ class Explanation(Generic[Kind]):
     # Texts that card, plan and report show.
 
     def sentence(self, facts: PublicFacts) -> str:
-        """Return the sentence on the card that says what the criterion value measures."""
+        """Return the sentence that says what the criterion value measures."""
         raise NotImplementedError
 
     def figure_unit(self, facts: PublicFacts) -> str:
-        """Return the unit of the criterion value as a string, which is empty if the value has no unit."""
+        """Return the unit of the criterion value, "" without a unit."""
         if self.about.counts_rows:
             return "share of the rows"
         raise NotImplementedError
@@ -55,69 +55,54 @@ class Explanation(Generic[Kind]):
     # Values that readers of a release can compute.
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity of the criterion value, computed from public facts. Return None if these facts do not
-        determine it.
-        """
+        """Return the sensitivity from public facts, or None if they do not determine it."""
         return 1 / facts.n if self.about.counts_rows else None
 
     def public_figure(self, facts: PublicFacts) -> float | None:
-        """Return the criterion value if it can be computed from the released table alone. Return None if it depends on private
-        counts.
-        """
+        """Return the criterion value if it follows from the released table alone, else None."""
         return None
 
     # Error bounds of other quantities.
 
     def known_error(self, limit: float, facts: PublicFacts) -> KnownError | None:
-        """Return the bound on errors of counts, means or ratios that holds if the exact criterion value is at most `limit`.
-        Return None if no bound follows.
-        """
+        """Return the bound on errors of counts, means or ratios if the exact value is at most `limit`, or None."""
         return None
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
         """Return an upper limit on how much larger the criterion value could be for all rows of the file that pass the
-        rules than for the random subset that the release uses. Both values are computed from counts as shares of the rows
-        (theory 13.17, drawn shares). The limit is wrong with probability at most `drawing.risk`. Return None if no limit is
-        known.
+        rules than for the random subset that the release uses, or None. Both values use counts as shares of the rows
+        (theory 13.17, drawn shares). The limit is wrong with probability at most `drawing.risk`.
         """
         return None
 
     def every_cell_up_to(self, n_columns: int) -> int:
-        """Return the largest k for which the criterion value bounds the error of every cell in all tables of at most k
-        columns. Return 0 if the value bounds the error of no cell.
-        """
+        """Return the largest k for which the value bounds the error of every cell in all tables of at most k columns, or 0."""
         return 0
 
     # For a plan and a rehearsal, before the release is made.
 
     def least_sensitivity(self, n: int, setting: Setting | None = None) -> float | None:
-        """Return a lower limit on the sensitivity of the criterion value, which holds for every candidate of n rows. Return
-        None if the settings do not determine a limit.
-        """
+        """Return a lower limit on the sensitivity for every candidate of n rows, or None if the settings determine none."""
         return 1 / n if self.about.counts_rows else None
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated time, in seconds, to compute one score on one core. Every score also needs a few passes over
-        the occupied cells, which the estimate does not include.
-        """
+        """Return the estimated seconds of one score on one core, without a few passes over the occupied cells."""
         return 0.0
 
     @property
     def asks_single_columns(self) -> bool:
-        """Return whether the criterion value depends only on the shares of single columns. A table of independent columns with
-        the right shares then meets any threshold.
+        """Return whether the value depends only on the shares of single columns, so that independent columns with the right
+        shares meet any threshold.
         """
         return False
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion would notice that the association of two columns is lost. It would if it names both
-        columns, or if every table without their association fails it.
-        """
+        """Return whether the criterion would notice that the association of two columns is lost."""
         return False
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the part of the public table, such as a cell or a group, in which the candidate has the largest error.
-        Return None if there is no such part, or if the class says why it cannot be named (`no_offender`).
+        """Return the part, such as a cell or a group, in which the candidate has the largest error compared with public
+        rows, or None (`no_offender`).
 
         Parameters
         ----------

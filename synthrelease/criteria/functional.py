@@ -1,12 +1,11 @@
-"""Fit least-squares regressions by the joint form of the functional mechanism (Zhang et al., PVLDB 2012), which adds one noise
-vector to all moments.
+"""Fit least-squares regressions by the joint form of the functional mechanism (Zhang et al., PVLDB 2012), which adds one
+noise vector to all moments.
 
-A least-squares line depends on the data only through sums over the records. These sums are the sums of the features, of the
-products of two features, of the target, and of the products of the target with a feature. Noise is added to the whole vector
-of sums at once, so the budget is not split. Two public choices lower the noise and do not affect the guarantee (theory 3.8,
-functional mechanism, joint form). First, every moment is scaled before noise is added, so that the most important moments get
-the least noise. Second, the target is replaced by its residual from a public guess. With this choice, the noise in the
-products of features is multiplied only by the error of the guess.
+A least-squares line depends on the data only through sums over the records: of the features, of the target, and of their
+products. Noise is added to the whole vector of sums at once, so the budget is not split. Two public choices lower the noise
+and do not affect the guarantee (theory 3.8, functional mechanism, joint form). First, every moment is scaled so that the
+most important moments get the least noise. Second, the target is replaced by its residual from a public guess, so that the
+noise in the products of features is multiplied only by the error of the guess.
 """
 
 from __future__ import annotations
@@ -40,9 +39,7 @@ _SMALLEST_EIGENVALUE = 1e-3
 
 
 def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], prior: Prior | None) -> bool:
-    """Return whether the computations of a regression with these public numbers and this prior guess could exceed the range
-    of floating-point numbers.
-    """
+    """Return whether a regression with these public numbers and this guess could exceed the range of floating-point numbers."""
     prior = prior or _mid_range(numbers)
     *features, target = (np.concatenate([axis, limit.low, limit.high]) for axis, limit in zip(numbers, limits, strict=True))
     with np.errstate(all="ignore"):
@@ -57,15 +54,14 @@ def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], pri
 
 @dataclass(frozen=True, kw_only=True)
 class Design(MomentGrid):
-    """The public design of a regression: which records are possible (the combinations of bins of some columns), and which
-    whole numbers each record adds to the sums from which the line is computed.
+    """The public design of a regression: the possible records, and the whole numbers that each adds to the sums from which
+    the line is computed.
 
     Attributes
     ----------
-    numbers : for each feature and then the target, the representative values of the bins. Cells are the product of these bins.
-        The bins of the target vary fastest.
-    limits : for the same columns, the lowest and the highest value that an original record in each bin can have in the
-        regression.
+    numbers : for each feature and then the target, the representative values of the bins. Cells are the product of these
+        bins; those of the target vary fastest.
+    limits : for the same columns, the lowest and the highest original value in each bin.
     """
 
     numbers: tuple[np.ndarray, ...]
@@ -81,13 +77,13 @@ class Design(MomentGrid):
         limits: tuple[Interval, ...] | None = None,
         counted: bool = False,
     ) -> Design:
-        """Compute how the moments of a record are scaled to whole numbers, and the sensitivity of the sums of these numbers.
+        """Compute how the moments of a record are scaled to whole numbers, and the sensitivity of their sums.
 
         Parameters
         ----------
         possible : an (n_cells,) mask, which is False where the public raw rules exclude every record of the cell.
-        prior : a public guess. If it is None, the middle of each range is used instead.
-        limits : the limits of the values in each bin, or None if original values are replaced by representative values.
+        prior : a public guess, or None for the middle of each range.
+        limits : the limits of the values in each bin, or None for representative values.
         """
         from synthrelease.criteria.records_mechanism import MOST, rounded
 
@@ -106,17 +102,15 @@ class Design(MomentGrid):
         return replace(scaled, sensitivity=2 * max(sizes))
 
     def _chosen(self, axes: Sequence[np.ndarray], indices: np.ndarray) -> list[np.ndarray]:
-        """For each column, return the entries of its array in `axes` (one entry for each bin) that belong to these cells.
-        `indices` are the numbers of the cells."""
+        """For each column, return the entries of its array in `axes` that belong to the cells with these numbers."""
         digits = np.unravel_index(indices, [len(axis) for axis in self.numbers])
         return [axis[digit] for axis, digit in zip(axes, digits, strict=True)]
 
     def largest_moments(self, indices: np.ndarray) -> np.ndarray:
-        """Return (n, k) upper limits on the absolute moments, such as products of features, of any record in each of these
-        cells.
+        """Return (n, k) upper limits on the absolute moments of any record in each of these cells.
 
-        The operations of `records_mechanism.real_moments` are applied to intervals. Rounding is monotone, so no record of the
-        cell exceeds the limits.
+        The operations of `records_mechanism.real_moments` are applied to intervals. Rounding is monotone, so no record
+        exceeds the limits.
         """
         from synthrelease.criteria.records_mechanism import all_moments
 
@@ -129,10 +123,8 @@ class Design(MomentGrid):
         return all_moments(np.column_stack(standard), self._residuals(records), self.counted)
 
     def extreme_cells(self, possible: np.ndarray) -> np.ndarray:
-        """For each combination of bins of the features, choose the bin of the target in which a record can have the largest
-        residual from the guessed line, and return this cell. Cells that the rules exclude are not considered.
-
-        Other cells have no larger limits on moments, because these limits grow with the residual.
+        """Return, for each combination of bins of the features, the possible cell with the largest residual from the
+        guessed line. No other cell has larger limits on moments.
         """
         rows, chosen = possible.reshape(-1, len(self.numbers[-1])), [np.zeros(0, dtype=np.int64)]
         for batch in np.array_split(np.flatnonzero(rows.any(axis=1)), max(1, possible.size // _BATCH)):
@@ -142,12 +134,12 @@ class Design(MomentGrid):
         return np.concatenate(chosen)
 
     def _records(self, indices: np.ndarray) -> list[Interval]:
-        """Return, for every column, the interval of values that records in each of these cells can have."""
+        """Return, for every column, the interval of values in each of these cells."""
         ends = [self._chosen([getattr(limit, end) for limit in self.limits], indices) for end in ("low", "high")]
         return [Interval(low, high) for low, high in zip(*ends, strict=True)]
 
     def _residuals(self, records: Sequence[Interval]) -> np.ndarray:
-        """Return the largest absolute residual from the guessed line that a record in each cell can have."""
+        """Return the largest absolute residual from the guessed line in each cell."""
         residual = records[-1] - Interval.exactly(np.array(self.prior.intercept))
         for feature, coefficient in zip(records, self.prior.coefficients.tolist(), strict=False):
             residual = residual - feature.times(coefficient)
@@ -157,9 +149,7 @@ class Design(MomentGrid):
 def design_of(
     numbers: tuple[np.ndarray, ...], possible: np.ndarray, prior: Prior | None, *, limits: tuple[Interval, ...], counted: bool
 ) -> Design:
-    """Return the public design of a regression, as computed by `Design.of`. Recent designs are cached, because a rehearsal
-    needs the same design for every private fit.
-    """
+    """Return the public design of a regression (`Design.of`), cached because a rehearsal needs it for every private fit."""
     guess = (prior.coefficients, prior.centres, prior.spreads) if prior else ()
     arrays = (*numbers, *(end for limit in limits for end in (limit.low, limit.high)), possible, *guess)
     key = (*(array.tobytes() for array in arrays), counted, prior and (prior.intercept, prior.uncertainty))
@@ -187,16 +177,12 @@ class NoisyMoments:
 
     @classmethod
     def of(cls, design: Design, noisy: np.ndarray, epsilon: Fraction) -> NoisyMoments:
-        """Convert the noisy sums of scaled moments, which are whole numbers, to real units. `records_mechanism.noisy_sums`
-        returns such sums, with noise for this epsilon.
-        """
+        """Convert the noisy sums of `records_mechanism.noisy_sums`, which are whole numbers, to real units."""
         return cls(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
 
     def solve(self, n: int) -> LinearModel:
-        """Return the least-squares line for the noisy moments. This line exists for every input. The computation is
-        post-processing.
-
-        If the records were counted (`Design.counted`), the noisy number of records replaces n.
+        """Return the least-squares line for the noisy moments, which exists for every input (post-processing). If the
+        records were counted (`Design.counted`), their noisy number replaces n.
         """
         prior, correction = self.design.prior, self._corrections(self.sums, n)
         slopes = correction[1:] / prior.spreads
@@ -205,8 +191,8 @@ class NoisyMoments:
         )
 
     def _corrections(self, sums: np.ndarray, n: int) -> np.ndarray:
-        """Return what must be added to the coefficients of the guessed regression line, so that it agrees with the noisy
-        sums of moments. For (..., k) sums, these are (..., d + 1) numbers in standard units; the intercept comes first.
+        """Return the (..., d + 1) corrections of the guessed line that (..., k) noisy sums imply, in standard units; the
+        intercept comes first.
         """
         d = len(self.design.numbers) - 1
         means = sums[..., 1:] / np.maximum(1.0, sums[..., :1]) if self.design.counted else sums / n
@@ -221,10 +207,8 @@ class NoisyMoments:
         return np.asarray(scaled @ vectors.swapaxes(-1, -2) @ means[..., d + len(rows) :, None])[..., 0]
 
     def redrawn(self, n: int, n_draws: int, entropy: np.random.Generator) -> np.ndarray:
-        """Simulate (n_draws, d) slopes by a parametric bootstrap, that is, by adding further noise of the same scale to the
-        noisy sums n_draws times.
-
-        The computation is post-processing, because it starts from the noisy sums.
+        """Simulate (n_draws, d) slopes by adding further noise of the same scale to the noisy sums (parametric bootstrap,
+        post-processing).
         """
         noise = entropy.laplace(0.0, self.noise_scale, (n_draws, len(self.sums))) / self.design.scales
         prior = self.design.prior
@@ -248,11 +232,10 @@ def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:
 
 
 def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
-    """Return how much an error in each mean moment, such as the mean product of two features, changes the slopes, to first
-    order and in units of the target.
+    """Return how much an error in each mean moment changes the slopes, to first order and in units of the target.
 
-    The slopes move by A^-1 (delta v - delta A a), with A near the identity and |a| about `uncertainty`. So product moments have
-    the importance `uncertainty`, and off-diagonal product moments have twice this importance.
+    The slopes move by A^-1 (delta v - delta A a), with A near the identity and |a| about `uncertainty`. So product moments
+    have the importance `uncertainty`, off-diagonal ones twice this.
     """
     rows, columns = upper_triangle(d)
     products = uncertainty * np.where(rows == columns, 1.0, 2.0)
@@ -261,9 +244,7 @@ def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
 
 
 def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
-    """Return the default guess of a regression line: all slopes are 0, and features and target are centred at the middles of
-    their ranges.
-    """
+    """Return the default guess of a regression line: slopes of 0, centred at the middles of the ranges."""
     *features, target = numbers
     spreads = np.array([max((axis.max() - axis.min()) / 4, 1e-9) for axis in features])
     return Prior(
@@ -276,21 +257,18 @@ def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
 
 
 class PriorGuess(SpecTable):
-    """A public guess of the regression, for example from the public file. The guess reduces the noise and costs no epsilon.
-
-    `centres` and `spreads` are typical values and standard deviations of the features. `intercept` and `coefficients` are a
-    guess of the fitted line. `uncertainty` is the likely error of a coefficient, in units of the target per spread of the
-    feature. A wrong guess makes the fit noisier, but not less private.
+    """A public guess of the regression, for example from the public file. It lowers the noise and costs no epsilon. A wrong
+    guess makes the fit noisier, but not less private.
 
     Attributes
     ----------
     intercept : the intercept of the guessed regression. Example: `intercept = -2044`.
-    coefficients : the slope of the guessed regression for each feature, per unit of the feature. Example: `coefficients = {
-        parity = 14.7, age = 4.8 }`.
+    coefficients : the slope for each feature, per unit of the feature. Example: `coefficients = { parity = 14.7, age = 4.8
+        }`.
     centres : a typical value of each feature. Example: `centres = { parity = 2.3, age = 29.1 }`.
     spreads : a typical standard deviation of each feature, above 0. Example: `spreads = { parity = 1.4, age = 5.8 }`.
-    uncertainty : the likely error of a guessed slope, in units of the target: the error in the predicted target if the feature
-        increases by its spread. Example: `uncertainty = 10`.
+    uncertainty : the likely error of a guessed slope: the error in the predicted target if the feature increases by its
+        spread. Example: `uncertainty = 10`.
     """
 
     intercept: float = Field(allow_inf_nan=False)

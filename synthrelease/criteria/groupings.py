@@ -1,7 +1,7 @@
-"""Divide rows into groups (by a column, or all rows into one group) for criteria that compare means, quantiles or shares.
-
-Rows without a value of the grouping column are in no group. The module also computes bounds on criterion values from shared
+"""Divide rows into groups for criteria that compare means, quantiles or shares, and bound their values from shared
 measurements.
+
+Rows without a value of the grouping column are in no group.
 """
 
 from __future__ import annotations
@@ -30,14 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Grouping:
-    """An assignment of rows to groups. The groups are formed from the bins of a column, or all rows are in one group.
+    """An assignment of rows to groups by the bins of a column, or of all rows to one group.
 
     Attributes
     ----------
-    name : the name of the column, or an empty string if all rows are in one group.
-    column : the index of the column. If all rows are in one group, the index has no meaning.
+    name : the name of the column, "" for one group of all rows.
+    column : the index of the column, without meaning for one group of all rows.
     into : (n_bins,) the index of the group of each bin, or -1 for a bin in no group.
-    labels : the labels of the groups.
     """
 
     name: str
@@ -49,18 +48,16 @@ class Grouping:
         return len(self.labels)
 
     def on_atoms(self, transformation: Transformation) -> Grouping:
-        """Return the same groups of rows, described by the finest bins of the column (atomic bins) instead of the bins of
-        the transformation."""
+        """Return the same groups on the finest bins of the column."""
         return replace(self, into=self.into[transformation.maps[self.column]])
 
     def where(self, group: int) -> str:
-        """Return a description of a group."""
         return f"{words(self.name)}={self.labels[group]}" if self.name else "all rows"
 
 
 def groupings(by: Iterable[str], overall: bool, transformation: Transformation, setting: Setting) -> list[Grouping]:
-    """Return a grouping for every column of `by`. With `overall`, also return the grouping that puts all rows into one group.
-    If [groups] contains a column, the groups given there are used.
+    """Return a grouping for every column of `by` and, with `overall`, one group of all rows. Groups in [groups] replace
+    bins.
     """
     layout, ways = transformation.layout, []
     for name in by:
@@ -75,17 +72,12 @@ def groupings(by: Iterable[str], overall: bool, transformation: Transformation, 
 
 
 def present(binning: Binning) -> np.ndarray:
-    """Return an (n_bins,) mask of the bins of values. The mask is False for the bin of missing values."""
+    """Return an (n_bins,) mask, False for the bin of missing values."""
     return np.arange(len(binning)) < binning.present
 
 
 def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts: PublicFacts) -> int:
-    """Return the number of released rows in the smallest group.
-
-    Parameters
-    ----------
-    counted : an (n_cells,) mask of the released cells that are counted.
-    """
+    """Return the number of released rows in the smallest group, among the (n_cells,) `counted` cells."""
     table = facts.table.keep(counted)
     sizes = [table.total] if overall else []
     for name in by:
@@ -95,8 +87,8 @@ def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts:
 
 
 def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFacts) -> np.ndarray:
-    """Return how many released rows of a group are in each bin of the compared column, as an (n_bins,) array. `inside` has
-    an axis for each of `columns`. It is 1 for combinations of their bins that are in the group, and 0 otherwise.
+    """Return the (n_bins,) released rows of a group in each bin of the compared column. `inside` is 1 for combinations of
+    bins of `columns` in the group, else 0.
     """
     rows = facts.cells(columns).reshape(inside.shape) * inside
     return rows.reshape(-1, inside.shape[-1]).sum(axis=0)
@@ -105,13 +97,10 @@ def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFac
 def public_groupings(
     by: Iterable[str], overall: bool, column: str, facts: PublicFacts
 ) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
-    """Yield every group of rows that a criterion compares, such as the rows of women, as a pair (columns, inside): some
-    columns, and an array that marks which combinations of their bins are in the group. The function reads no table.
+    """Yield every group of rows that a criterion compares, as a pair (columns, inside). No table is read.
 
-    columns : (`column`,) for the group of all rows, and for groups by `column` itself; otherwise the grouping column and
-        `column`.
-    inside : an array with an axis for each of these columns. The array is 1.0 for cells whose rows are in the group and have a
-        value of `column`, and 0.0 for other cells.
+    `columns` is (`column`,) for the group of all rows and for groups by `column` itself, otherwise the grouping column and
+    `column`. `inside` has one axis per column: 1.0 for cells of the group with a value of `column`, else 0.0.
     """
     values = (np.arange(len(facts.by_name[column].labels)) < facts.by_name[column].present).astype(float)
     if overall:
@@ -122,9 +111,7 @@ def public_groupings(
 
 
 def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
-    """Return an (n_groups, n_bins) mask of the released bins of a column that are in each group. Bins of missing values are
-    in no group.
-    """
+    """Return an (n_groups, n_bins) mask of the released bins of each group. Bins of missing values are in no group."""
     column = facts.by_name[name]
     groups = np.eye(len(column.labels), dtype=bool)
     if name in facts.groups:
@@ -138,22 +125,19 @@ def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
 
 
 def furthest_mean(limits: Limits, step: float, size: int, target: float, most: float) -> float:
-    """Return the largest possible error of the mean of a group, if the number of its original rows and the sum of their
-    values are known only within limits. The error is the distance of the resized mean from `target`. A resized mean is the
-    sum divided by the number of rows, or by `size` if this is larger.
+    """Return the largest possible error of a group's mean: the distance of the resized mean from `target`, given limits. A
+    resized mean is the sum divided by the number of rows, or by `size` if this is larger.
 
     Parameters
     ----------
-    limits : the limits on the number of rows of the group, and the limits on the sum of the values of these rows, in steps.
+    limits : the limits on the number of rows of the group, and on the sum of their values in steps.
     step : the length of a step, in the unit of the values.
     target : the released mean of the group.
     most : the largest possible absolute value of a resized mean.
-    size : the minimum size. Smaller groups are padded with 0 up to this size.
 
     Notes
     -----
-    sum / max(rows, size) increases with the sum. As the number of rows grows, the quotient grows if the sum is below 0, and
-    otherwise falls. So the extremes are at the corners. Without rows, the sum and the resized mean are 0.
+    sum / max(rows, size) increases with the sum, and is monotone in the number of rows. So the extremes are at the corners.
     """
     numbers, sums = (limits.low[0], limits.high[0]), (limits.low[1], limits.high[1])
     corners = [float(total) * step / max(int(rows), size) for rows in numbers for total in sums]
@@ -161,11 +145,8 @@ def furthest_mean(limits: Limits, step: float, size: int, target: float, most: f
 
 
 def furthest_share(limits: Limits, hits: int, rows: int) -> float:
-    """Return the largest possible error of a share in a group, such as the share of smokers among women, if the original
-    counts are known only within limits. The error is |a - p (a + b)| / rows. Here p = hits / rows is the released share.
-
-    Of the original rows of the group, a count for the share and b do not. The result is the maximum over all a and b within
-    limits. The expression a - p (a + b) = a (1 - p) - b p is linear in a and b.
+    """Return the largest possible error |a - p (a + b)| / rows of a share in a group, over all original counts a (for the
+    share) and b (the others) within limits. Here p = hits / rows is the released share.
     """
     share = hits / rows
     highest = float(limits.high[0]) * (1 - share) - float(limits.low[1]) * share
@@ -174,15 +155,14 @@ def furthest_share(limits: Limits, hits: int, rows: int) -> float:
 
 
 def most_beyond(limits: Limits, rows: np.ndarray, quantiles: Sequence[Fraction], within: int) -> Iterator[float]:
-    """For every quantile, yield an upper bound on how many original rows too many lie on one side of a window of bins
-    around the released quantile. The original counts are known only within limits. Yield NaN if the group has no released
-    rows.
+    """For every quantile, yield an upper bound on the excess of original rows on one side of the window of bins around the
+    released quantile, given limits. NaN for a group without released rows.
 
     Parameters
     ----------
     limits : the limits on the group's sums in `ConditionalMedian.measured_sums`.
-    rows : (n_bins,) the number of rows of the group in each bin, in the table.
-    within : the number of bins by which the window extends to either side.
+    rows : (n_bins,) the released rows of the group.
+    within : the number of bins of the window on either side of the quantile.
     """
     high = limits.high.reshape(len(quantiles), 2, -1)
     reached, last = np.cumsum(rows.astype(np.int64)), high.shape[-1] - 1
@@ -200,10 +180,10 @@ class InGroups(OfMembers):
 
     Attributes
     ----------
-    column : the column whose values the criterion compares. Example: `column = "income"`.
-    by : the columns to group by, each separately. The groups are the bins of the column. If [groups] has the column, the groups
-        are the bins of [groups]. Example: `by = ["age", "sex"]`.
-    overall : if true, the criterion also compares all rows together. Example: `overall = false`, `by = ["age"]`.
+    column : the compared column. Example: `column = "income"`.
+    by : the columns to group by, each separately. The groups are the column's bins of [groups] or, without these, its own
+        bins. Example: `by = ["age", "sex"]`.
+    overall : if true, all rows are also compared. Example: `overall = false`, `by = ["age"]`.
     """
 
     column: AboutColumn
@@ -219,22 +199,18 @@ class InGroups(OfMembers):
         return (self.column, *self.by)
 
     def groups_in(self, facts: PublicFacts) -> list[tuple[tuple[str, ...], np.ndarray]]:
-        """Return every group of rows that the criterion compares, such as the rows of women, as a pair (columns, inside):
-        some columns, and an array that is 1 for the combinations of their bins that are in the group and 0 for all others.
-        """
+        """Return every group of rows that the criterion compares, as a pair (columns, inside) of `public_groupings`."""
         return list(public_groupings(self.by, self.overall, self.column, facts))
 
     def column_mistakes(self, setting: Setting, *, ordered: bool = False) -> list[Mistake]:
-        """Return the mistakes in the column and in the grouping columns. With `ordered`, the bins of the column must be
-        ordered.
-        """
+        """Return the mistakes in the compared and the grouping columns. With `ordered`, the compared bins must be ordered."""
         wrong = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
         if ordered and not wrong and not setting.schema[self.column].ordered:
             wrong.append(Mistake("column", f"The bins of {self.column!r} have no order, which this criterion needs"))
         return wrong
 
     def rows_of_smallest_group(self, n: int, setting: Setting | None) -> int:
-        """Return an upper limit on the number of rows in the smallest group, for any table of n rows."""
+        """Return an upper limit on the rows of the smallest group, for any table of n rows."""
         if setting is None or setting.schema.linked is not None:  # a group may have more than n members
             return n
         schema, own = setting.schema, setting.groups
@@ -250,28 +226,27 @@ class InGroupsExplained(Explanation[Grouped]):
     """Explain a criterion that compares a column within groups of rows."""
 
     def over(self, facts: PublicFacts) -> str:
-        """Return a description of the groups of rows that the criterion compares, for a sentence to readers."""
+        """Describe the groups of rows that the criterion compares."""
         return grouped(self.about.by, self.about.overall, facts)
 
     def smallest(self, facts: PublicFacts) -> int:
-        """Return the size of the smallest group, counting only released rows that have a value of the compared column."""
+        """Return the size of the smallest group, among released rows with a value of the compared column."""
         bins = facts.table.digits(facts.table.layout.index(self.about.column))
         with_value = bins < facts.by_name[self.about.column].present
         return smallest_group(self.about.by, self.about.overall, with_value, facts)
 
     def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
-        """Return a limit on how much a share of all rows can change because the release uses a random subset of the rows.
-        The limit holds at once for `shares` shares in each group, and for the rest of the group beside each share. It is
-        wrong with probability at most `drawing.risk`.
+        """Return a limit on how much shares of all rows change because the release uses a random subset of the rows. It
+        holds at once for `shares` shares in each group and for the rest of the group, except with probability at most
+        `drawing.risk`.
         """
         ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})
         return drawing.of_shares(2 * len(self.about.groups_in(facts)) * shares * ways)
 
     @property
     def asks_single_columns(self) -> bool:
-        """Return whether there is only one group, which contains all rows."""
         return not self.about.by
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion compares one column of the pair within groups of the other column."""
+        """Return whether one column of the pair is compared within groups of the other."""
         return pair.is_one_of(self.about.column, self.about.by)

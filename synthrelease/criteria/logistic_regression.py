@@ -47,44 +47,42 @@ _SMALLEST = 2.0**-20  # Lower limit of the sensitivity times the number of rows.
 
 class LogisticRegression(Criterion):
     """The largest error of a slope of a logistic regression, approximated by one Newton step from the regression on the
-    released rows. The unit is log odds per standard deviation of the feature. In a formula, the value is the largest |sum
-    of v_j(z) over the private records z| / m over the slopes j, where v(z) = H^-1 x(z) (y(z) - mu(x)). Here mu is the
-    fitted probability, H the mean information, and m the number of released rows that have all the columns.
+    released rows, in log odds per standard deviation of the feature. The value is the largest |sum of v_j(z) over the
+    private records z| / m over the slopes j, where v(z) = H^-1 x(z) (y(z) - mu(x)) and m is the number of released rows
+    that have all the columns.
 
     y is 1 for the bins of `positive` and 0 otherwise. x is the vector of the features in standard units of the candidate S,
-    with an intercept. mu(x) comes from the logistic regression fitted on S, and H = sum mu (1 - mu) x x' / m is the mean
-    information of S. At the coefficients of S, the score of S is 0. The score of the private records times H^-1 is the
-    first Newton step from these coefficients on the private records. This step equals the difference of the two fits up to
-    second order, and up to the difference between the matrices H of the two tables. The marginal criteria bound this last
-    difference. So one criterion value with little noise replaces a noisy private fit.
+    with an intercept. mu(x) is the probability of the logistic regression fitted on S, and H = sum mu (1 - mu) x x' / m is
+    the mean information of S. The step equals the difference of the two fits up to second order, and up to the difference
+    between the matrices H of the two tables, which the marginal criteria bound. So one value with little noise replaces a
+    noisy private fit.
 
-    The criterion value is in log odds per standard deviation of the feature. A value of 0.1 means that an odds ratio per
-    standard deviation has a relative error of about a tenth. Standard errors would be a poor unit: they shrink with the number
-    of rows, so the same threshold would mean something else in every table. The criterion value is the largest change and not
-    the sum of changes, because readers look at each odds ratio separately.
+    A value of 0.1 means that an odds ratio per standard deviation has a relative error of about a tenth. Unlike standard
+    errors, this unit does not depend on the number of rows. The largest change counts, because readers look at each odds
+    ratio separately.
 
     Privacy
     -------
-    v(z) is a function of S and of the record's cell, and is 0 for a record that lacks one of the columns. Replacing a record
-    moves the sum of v_j by at most max_z v_j - min_z v_j, over 0 and the records that the public rules allow. So the
-    sensitivity is max_j (max v_j - min v_j) / m. m is public. The term of a record is computed once for all cells, before the
-    counts are read. Its products with counts have relative errors of at most 2^-52. The sums of these products are correctly
-    rounded in any order (math.fsum), and the quotient is rounded once. The error of the criterion value is at most 4 n 2^-53
-    max |v_j| / m in all. The sensitivity is at least max |v_j| / m, and a quarter of a grid step is above 8 n 2^-53 of it for n
-    up to 2^40 (`laplace_figure`).
+    v(z) is a function of S and of the record's cell, and is 0 for a record that lacks one of the columns. Replacing a
+    record moves the sum of v_j by at most max_z v_j - min_z v_j, over 0 and the records that the public rules allow. So the
+    sensitivity is max_j (max v_j - min v_j) / m. m is public. The term of a record is computed once for all cells, before
+    the counts are read. Its products with counts have relative errors of at most 2^-52. The sums of these products are
+    correctly rounded in any order (math.fsum), and the quotient is rounded once. The error of the criterion value is at
+    most 4 n 2^-53 max |v_j| / m in all. The sensitivity is at least max |v_j| / m, and a quarter of a grid step is above 8
+    n 2^-53 of it for n up to 2^40 (`laplace_figure`).
 
     Attributes
     ----------
     target : the dependent variable, a column. Example: `target = "hospital"`.
-    positive : the labels of the bins of the target that count as 1; all other bins count as 0. Example: `positive = ["yes"]`.
+    positive : the labels of the bins of the target that count as 1; all others count as 0. Example: `positive = ["yes"]`.
     features : the explanatory variables, a list of columns. Example: `features = ["age", "children"]`.
-    representation : for the target and each feature, the alternative whose representative values are used for the released
-        rows. Each bin of every other alternative must lie in one bin of this alternative. Example: `representation = { hospital
-        = "categories", age = "five_years", children = "single" }`.
+    representation : for the target and each feature, the alternative whose representative values stand for the released
+        rows. Each bin of every other alternative must lie in one of its bins. Example: `representation = { hospital =
+        "categories", age = "five_years", children = "single" }`.
     values : "own" uses the exact values of private features, on the grids of the columns (`step`). "bins" uses the
         representative values of the released bins. Example: `values = "bins"`.
-    ranges : for some of the features, the lowest and the highest value. A value outside these limits counts as the nearer
-        limit. The default limits are the bounds of the column. Example: `ranges = { age = [18, 80] }`.
+    ranges : for some of the features, the lowest and the highest value, to which values are clipped. The default is the
+        bounds of the column. Example: `ranges = { age = [18, 80] }`.
 
     Examples
     --------
@@ -125,7 +123,6 @@ class LogisticRegression(Criterion):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the features, then the target."""
         return (*self.features, self.target)
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
@@ -145,9 +142,7 @@ class LogisticRegression(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, and the numbers that stand for the values of original and released rows in
-        the regression.
-        """
+        """Return the columns of the regression, with the numbers that stand for original and released values."""
         binnings = self.binnings(setting)
         return RegressionColumns(
             transformation=transformation,
@@ -160,14 +155,12 @@ class LogisticRegression(Criterion):
 
 
 class _Steps(LogisticStep):
-    """A Newton step of a logistic regression, computed from the synthetic table alone. `inverse` is the (d + 1, d + 1)
-    matrix H^-1, where H is the mean information of the released rows."""
+    """The Newton step of a logistic regression, from the synthetic table alone. `inverse` is the (d + 1, d + 1) matrix
+    H^-1, where H is the mean information of the released rows."""
 
     @classmethod
     def of(cls, released: Records) -> _Steps:
-        """Compute the Newton step from the rows of the released table. Their target is 1 for the positive bins and 0
-        otherwise.
-        """
+        """Compute the step from the released rows, whose target is 1 for the positive bins and 0 otherwise."""
         from synthrelease.criteria.records_mechanism import in_units
 
         features, outcome = released.values[:, :-1], released.values[:, -1]
@@ -186,7 +179,6 @@ class _Steps(LogisticStep):
 
     @property
     def slopes(self) -> np.ndarray:
-        """Return the (d,) slopes of the synthetic fit, per standard deviation."""
         return self.coefficients[1:]
 
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
@@ -194,15 +186,14 @@ class _Steps(LogisticStep):
         is the number of released rows. The limit is the largest (max v_j - min v_j) / m of a slope, over the records that
         the rules for private rows allow, and over 0 for records that add nothing.
 
-        The operations of `records_mechanism.logistic_steps_of_records` are applied to intervals, with a margin for the rounding
-        of the exponential.
+        The operations of `records_mechanism.logistic_steps_of_records` are applied to intervals, with a margin for the
+        rounding of the exponential.
 
         Parameters
         ----------
-        limits : for each feature and then the outcome, the values that records of each bin can have, as (n_bins,)
-            intervals.
-        possible : an (n_cells,) mask, which is False where the rules exclude every record of the cell. The bins of the target
-            vary fastest.
+        limits : for each feature and then the outcome, the (n_bins,) intervals of values in each bin.
+        possible : an (n_cells,) mask, False where the rules exclude every record of the cell; the target's bins vary
+            fastest.
         """
         from synthrelease.criteria.records_mechanism import probability
 
@@ -220,7 +211,7 @@ class _Steps(LogisticStep):
 
 
 def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonResult | None:
-    """Return the maximum of the log likelihood per row, or None if the rows do not determine such a maximum.
+    """Return the maximum of the log likelihood per row, or None if the rows do not determine one.
 
     Parameters
     ----------
@@ -251,7 +242,7 @@ def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonR
 
 
 class LogisticRegressionExplained(Explanation[LogisticRegression]):
-    """Explain a criterion that limits the largest change of a coefficient of a logistic regression by one Newton step."""
+    """Explain a limit on the largest change of a coefficient of a logistic regression by one Newton step."""
 
     no_sensitivity: ClassVar[str] = (
         "The sensitivity follows from the released table if all columns are represented by their released bins. The files of a "
@@ -263,7 +254,6 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         return "log odds"
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the pair is the target and one of the features."""
         return pair.is_one_of(self.about.target, self.about.features)
 
     def sentence(self, facts: PublicFacts) -> str:
@@ -278,9 +268,8 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity of the criterion value. It follows from the fit on the released table, and from the
-        combinations of bins that the rules for private rows allow. Return None if the regression uses other bins of a column
-        than the released ones.
+        """Return the sensitivity, from the fit on the released table and the combinations of bins that the rules for
+        private rows allow. None if the regression uses other bins than the released ones.
         """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):
@@ -297,7 +286,6 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         return _Steps.of(released).sensitivity([*limits, Interval.exactly(outcome)], possible)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the feature whose coefficient changes most."""
         from synthrelease.criteria.records_mechanism import logistic_steps, original_records, released_records
 
         columns = self.about.regression_columns(setting, candidate.transformation)

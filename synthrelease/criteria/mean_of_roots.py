@@ -1,9 +1,8 @@
-"""Define the criterion mean of roots. Each root, such as a household, has a number computed from its members. The criterion
-value is the largest error of the mean of this number over roots.
+"""Define the criterion mean of roots: the largest error of the mean, over roots such as households, of a number computed
+from each root's members.
 
-The criteria of `criteria.members` count each member or each pair of members. So a large root has more weight in those criteria,
-and their sensitivity is larger. In this criterion every root has one number in a given range, so the sensitivity is as small as
-for a single row (theory 3.23, means over roots).
+Every root has one number in a given range, whatever its size, so the sensitivity is as small as for a single row (theory
+3.23, means over roots). The criteria of `criteria.members` give large roots more weight.
 """
 
 from __future__ import annotations
@@ -31,47 +30,44 @@ if TYPE_CHECKING:
 
 
 class MeanOfRoots(Criterion):
-    """The largest error of a mean over roots, such as households. Each root has a number h, such as the number of its children.
-    In a formula, the value is max over groups g of |sum_g (h - p_g)| / m_g. p_g is the mean of h over the released roots of the
-    group, and m_g is the number of these roots.
-
-    The sum is over the n_g original roots of group g that have a number. The candidate has m_g such roots in the group, with
-    mean p_g. The criterion value is the error of the mean times n_g / m_g. So it equals the error if the size of the group is
-    right.
+    """The largest error of a mean over roots, such as households. Each root has a number h, such as the number of its
+    children. The value is max over groups g of |sum_g (h - p_g)| / m_g. The sum is over the original roots of group g that
+    have a number; the candidate has m_g such roots, with mean p_g. The value equals the error of the mean if the size of
+    the group is right.
 
     Privacy
     -------
-    The sensitivity is (b - a) / min m_g, for numbers clipped to [a, b]. Both p_g and m_g come from the candidate, so they are
-    public. A root may be replaced by another root with all its members. The new root can have any number in [a, b], have no
-    number, or be in another group. The new root adds (h - p_g)/m_g to its group, where p_g is also in [a, b], or it adds 0.
-    These values are in an interval of length (b - a)/m_g that contains 0 (theory 3.23, means over roots). The maximum keeps the
-    sensitivity (theory 3.0, maxima). Nothing is divided by a private size.
+    The sensitivity is (b - a) / min m_g, for numbers clipped to [a, b]. Both p_g and m_g come from the candidate, so they
+    are public. A root may be replaced by another root with all its members. The new root can have any number in [a, b],
+    have no number, or be in another group. The new root adds (h - p_g)/m_g to its group, where p_g is also in [a, b], or it
+    adds 0. These values are in an interval of length (b - a)/m_g that contains 0 (theory 3.23, means over roots). The
+    maximum keeps the sensitivity (theory 3.0, maxima). Nothing is divided by a private size.
 
-    Rounding: h is computed elementwise from the cell of the root alone and clipped, so the rounded value is also in [a, b]. The
-    statistic uses its difference from the middle, which is at most (b - a)/2. The errors of the products with counts, of their
-    correctly rounded sum, and of the mean times n_g are at most 3 n 2^-54 (b - a) together; the errors of the difference and
-    the quotient are at most 2 n 2^-53 (b - a). In all, the error is less than 4 n 2^-53 of the sensitivity, which is below a
-    quarter of a grid step up to 2^40 roots (`laplace_figure`).
+    Rounding: h is computed elementwise from the cell of the root alone and clipped, so the rounded value is also in [a, b].
+    The statistic uses its difference from the middle, which is at most (b - a)/2. The errors of the products with counts,
+    of their correctly rounded sum, and of the mean times n_g are at most 3 n 2^-54 (b - a) together; the errors of the
+    difference and the quotient are at most 2 n 2^-53 (b - a). In all, the error is less than 4 n 2^-53 of the sensitivity,
+    which is below a quarter of a grid step up to 2^40 roots (`laplace_figure`).
 
     Attributes
     ----------
-    column : the column from which the number is computed. It is a column of members or of roots. A column of roots is treated
-        as if each root had one member with this value. Example: `column = "age"`.
-    number : the number h of a root. "agreement" is the share of pairs of members who are in the same bin, or in the same group
-        of [groups]. Roots in which fewer than two members have a value do not count. "sum" is the sum over the members of the
-        root, or 0 if the root has no members; every root counts. "mean" is the mean over the members of the root that have a
-        value; roots without such a member do not count. Example: `number = "agreement"`.
-    bins : the labels of bins of the column, or of groups if [groups] has the column. A member in one of these bins has the
-        value 1, and any other member has the value 0. With number = "sum" and range = [0, 1], h is 1 if the root has a member
-        in one of these bins, and otherwise 0. Example: `bins = ["<15"]`, `number = "sum"`, `range = [0, 1]`.
-    range : the lowest and the highest number, to which the sum or mean of a root is clipped. The noise grows with the width of
-        the range. For shares ("agreement", or "mean" with `bins`) the default is [0, 1]. Example: `range = [0, 3]`, `number =
+    column : the column from which the number is computed, of members or of roots. In a column of roots, each root counts as
+        one member. Example: `column = "age"`.
+    number : the number h of a root. "agreement" is the share of pairs of members in the same bin, or in the same group of
+        [groups]; roots with fewer than two members with a value do not count. "sum" is the sum over the members, 0 for a
+        root without members; every root counts. "mean" is the mean over the members with a value; roots without such a
+        member do not count. Example: `number = "agreement"`.
+    bins : the labels of bins of the column, or of groups if [groups] has the column. A member in one of them has the value
+        1, any other member 0. With number = "sum" and range = [0, 1], h is 1 if the root has a member in one of these bins,
+        and otherwise 0. Example: `bins = ["<15"]`, `number = "sum"`, `range = [0, 1]`.
+    range : the lowest and the highest number, to which the sum or mean of a root is clipped. The noise grows with its
+        width. For shares ("agreement", or "mean" with `bins`) the default is [0, 1]. Example: `range = [0, 3]`, `number =
         "sum"`.
-    by : the columns of roots to group by, each separately. The groups are the bins of the column. If [groups] has the
-        column, the groups are the bins of [groups]. Example: `by = ["town"]`.
-    overall : if true, the criterion also compares the mean of all roots. Example: `overall = false`, `by = ["town"]`.
-    values : "own" uses the exact values of private members, on the grid of the column (`step`). "bins" uses the representative
-        values of the released bins. Example: `values = "bins"`.
+    by : the columns of roots to group by, each separately. The groups are the column's bins of [groups] or, without these,
+        its own bins. Example: `by = ["town"]`.
+    overall : if true, the mean of all roots is also compared. Example: `overall = false`, `by = ["town"]`.
+    values : "own" uses the exact private values, on the grid of the column (`step`). "bins" uses the representative values
+        of the released bins. Example: `values = "bins"`.
 
     Examples
     --------
@@ -106,7 +102,7 @@ class MeanOfRoots(Criterion):
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The range to which the number that is assigned to each root, such as the mean age of a household, is clipped."""
+        """The range to which the number of each root is clipped."""
         return self.range or (0.0, 1.0)
 
     @property
@@ -156,8 +152,8 @@ class MeanOfRoots(Criterion):
         return numbers, [numbers.of_released(candidate.counts, grouping) for grouping in ways]
 
     def _scores(self, name: str, transformation: Transformation, setting: Setting) -> np.ndarray:
-        """Return the number that stands for a member in each bin of a column, as an (n_bins,) array with NaN for the bin of
-        missing values.
+        """Return the number that stands for a member in each bin of a column, as an (n_bins,) array with NaN for missing
+        values.
         """
         binning, groups = transformation.binning(name), setting.groups.get(name)
         if self.bins:
@@ -170,7 +166,7 @@ class MeanOfRoots(Criterion):
 
 
 class MeanOfRootsExplained(Explanation[MeanOfRoots]):
-    """Explain a criterion that limits the largest error of a mean over roots, such as households."""
+    """Explain a limit on the largest error of a mean over roots, such as households."""
 
     no_bounds: ClassVar[str] = "The value of a root depends on all its members at once, but bounds use tables of few columns."
 
@@ -192,9 +188,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
 
     @property
     def _number(self) -> str:
-        """Return a description of the number that is assigned to each root, such as "the mean of age over the members of a
-        root", and of the roots that have such a number.
-        """
+        """Describe the number of each root, such as "the mean of age over the members of a root", and which roots have one."""
         name, number = words(self.about.column), self.about.number
         if number == "agreement":
             return f"the share of pairs of members of a root with the same {name}, among roots where two members have a value"
@@ -205,9 +199,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return f"the {number} of {name} over the members of a root{roots}"
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """Return the width of the range divided by the number of roots in the smallest released group. Only roots that have a
-        number h are counted.
-        """
+        """Return the width of the range divided by the number of roots with a number h in the smallest released group."""
         table, (low, high) = facts.table, self.about.limits
         valued = np.zeros(len(table.counts), dtype=np.int64)
         for name in _columns(self.about.column, facts):
@@ -216,9 +208,8 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return (high - low) / max(1, smallest_group(self.about.by, self.about.overall, counting, facts))
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion checks the association of the pair. It checks the association of the compared column
-        with each grouping column. With number = "agreement", it also checks the association of the compared column of one
-        member with the same column of another member.
+        """Return whether the pair is the compared column and a grouping column or, with number = "agreement", the compared
+        column of two members.
         """
         (plain, first), (beside, second) = map(plain_and_place, sorted(pair.columns))
         if self.about.number == "agreement" and plain == beside == self.about.column and first != second:
@@ -227,13 +218,10 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return self.about.column in names and any(name in names - {self.about.column} for name in self.about.by)
 
     def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
-        """Return the sensitivity of the criterion value for the group of all roots, such as households. Smaller groups have
-        a larger sensitivity.
-        """
+        """Return the sensitivity for the group of all roots. Smaller groups have a larger sensitivity."""
         return (self.about.limits[1] - self.about.limits[0]) / n
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the group whose mean has the largest error."""
         numbers, groups = self.about._numbers(candidate, setting)
         offenders = []
         for group in groups:
@@ -247,6 +235,6 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
 
 
 def _columns(column: str, known: Schema | PublicFacts) -> tuple[str, ...]:
-    """Return the columns of a record that contain the values of a column. For a column `age` of members, these are age_1,
-    age_2 and so on, one for each member. For a column of roots, it is the column itself."""
+    """Return the columns of a record with the values of a column: age_1, age_2, ... for the members' `age`, itself for a
+    column of roots."""
     return known.linked.slots_of(column, known.by_name) if known.linked else (column,)

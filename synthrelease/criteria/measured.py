@@ -1,10 +1,9 @@
-"""Compute bounds on sums of original counts, and compute regression lines. Both are computed from the shared noisy tables,
-without a further charge.
+"""Compute bounds on sums of original counts, and regression lines, from the shared noisy tables, without a further charge.
 
 Criteria with `answered_by` use these bounds (theory 13.6, criteria that measurements answer). The sums are fixed before any
-table is measured, and each sum gets an equal part of the risk. For each sum, several measured tables that contain its columns
-are combined with public weights, if the combination has less noise than one table. A measured sum of scores (weights of cells)
-is used if it gives a narrower interval (`limits_of_sum`).
+table is measured, and each gets an equal part of the risk. Several measured tables with the columns of a sum are combined
+with public weights if this lowers the noise. A measured sum of scores is used if it gives a narrower interval
+(`limits_of_sum`).
 """
 
 from __future__ import annotations
@@ -37,9 +36,8 @@ Limit = tuple[int, int, int]
 
 
 def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: float) -> Mapping[int, list[Limit]]:
-    """Return limits on the counts of single cells, by cell number. They follow from measured sums in which all cells except
-    one have the same score (weight). Such a sum determines the count of this one cell, because the total number of rows is
-    known.
+    """Return limits on single counts, by cell number, from measured sums in which all cells except one have the same score.
+    The known total determines the count of this cell.
     """
     limits: dict[int, list[Limit]] = {}
     for noisy, steps in _with(columns, measured):
@@ -54,19 +52,17 @@ def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: floa
 
 
 def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMarginals, risk: float) -> list[Limit]:
-    """Return limits on a weighted sum of original counts, one from each noisy sum of the same columns from which the
-    weighted sum can be computed.
-    """
+    """Return limits on a weighted sum of original counts, one from each noisy sum of the same columns that determines it."""
     limits = (limit_of(noisy, steps, weights, measured.n, risk) for noisy, steps in _with(columns, measured))
     return [limit for limit in limits if limit]
 
 
 def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, risk: float) -> Limit | None:
-    """Return the limit on a weighted sum of original counts that follows from one noisy measured sum. Return None if the
-    measured sum does not determine the weighted sum.
+    """Return the limit on a weighted sum of original counts that follows from one noisy sum, or None if the noisy sum does
+    not determine it.
 
-    A limit follows if under * weights = over * steps + constant in every cell, with the same three numbers under, over and
-    constant for all cells. Then under times the weighted sum equals over times the measured sum, plus n times the constant.
+    A limit follows if under * weights = over * steps + constant in every cell. Then under times the weighted sum equals
+    over times the measured sum plus n times the constant.
 
     Parameters
     ----------
@@ -86,9 +82,8 @@ def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, ri
 
 
 def _with(columns: Sequence[str], measured: NoisyMarginals) -> list[tuple[NoisySum, np.ndarray]]:
-    """Return the noisy sums that were measured for exactly these columns, each with the scores (weights) of the cells. The
-    scores are whole numbers of steps, in an array with an axis for each column. Sums whose scores are not exact or are all
-    equal are left out.
+    """Return the noisy sums of exactly these columns, each with the scores of the cells in whole steps, with one axis per
+    column. Sums with inexact or equal scores are left out.
     """
     sums = []
     for noisy in measured.sums:
@@ -110,26 +105,24 @@ Possible = Callable[[tuple[str, ...]], np.ndarray]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sums:
-    """Weighted sums of original counts. All of them are over the cells of the table of the same columns.
+    """Weighted sums of original counts over the cells of one table.
 
     Attributes
     ----------
-    weights : an (n_sums, *sizes of the columns) array of whole numbers. None means that the sums are the counts of all cells
-        in order.
+    weights : an (n_sums, *sizes of the columns) array of whole numbers, or None for the counts of all cells in order.
     """
 
     columns: tuple[str, ...]
     weights: np.ndarray | None = None
 
     def number(self, sizes: Mapping[str, int]) -> int:
-        """Return the number of sums, given the number of bins of each column."""
         cells = int(np.prod([sizes[name] for name in self.columns], dtype=np.int64))
         return cells if self.weights is None else len(self.weights)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Limits:
-    """The lower and upper limits of some sums, as (n_sums,) arrays of whole numbers."""
+    """The lower and upper limits of some sums, as (n_sums,) whole numbers."""
 
     low: np.ndarray
     high: np.ndarray
@@ -137,9 +130,8 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Estimate:
-    """An estimate of a weighted sum of original counts from one noisy table: the noisy value, and the noise in it. This
-    noise is a weighted sum of independent noise terms, given as pairs of an absolute weight and the number of terms with
-    this weight.
+    """An estimate of a weighted sum of original counts from one noisy table. `noises` are pairs of an absolute weight and
+    the number of noise terms with this weight.
     """
 
     value: int
@@ -157,15 +149,14 @@ class _Estimate:
 def all_limits(
     sums_by_name: Mapping[Name, Sequence[Sums]], measured: NoisyMarginals, possible: Possible, risk: float
 ) -> dict[Name, list[Limits]]:
-    """Return limits on all weighted sums of original counts that criteria need. With probability at least 1 - risk over the
-    noise, all limits hold at the same time.
+    """Return limits on all weighted sums of original counts that criteria need. All limits hold at the same time with
+    probability at least 1 - risk over the noise.
 
     Parameters
     ----------
-    sums_by_name : the sums of each criterion. A measured table must contain the columns of these sums (`covered`).
-    measured : the measurements, on the bins of the sums.
-    possible : a function that takes column names and returns an (n_cells,) mask. The mask is False if the public rules exclude
-        every original row of the cell.
+    sums_by_name : the sums of each criterion, whose columns a measured table must contain (`covered`).
+    possible : a function of column names that returns an (n_cells,) mask, False if the public rules exclude every original
+        row of the cell.
     risk : the largest probability that any limit is wrong, above 0 and below 1.
     """
     sizes = dict(zip(measured.layout.columns, measured.layout.sizes, strict=True))
@@ -176,8 +167,8 @@ def all_limits(
 
 
 def half_widths(sums: Sums, measured: NoisyMarginals, possible: Possible, risk: float) -> np.ndarray:
-    """For each sum, return half the width of the interval in which the sum lies, as an (n_sums,) array. The half widths are
-    public: they depend on the scale of the noise, but not on the noise that was drawn.
+    """Return half the width of the interval of each sum, as an (n_sums,) array. It is public: it depends on the scale of
+    the noise only.
     """
     tables = [_Table(measured, table, possible) for table in measured.tables]
     widths = []
@@ -189,12 +180,11 @@ def half_widths(sums: Sums, measured: NoisyMarginals, possible: Possible, risk: 
 
 
 def covered(columns: Sequence[str], measured: Sequence[Sequence[str]]) -> bool:
-    """Return whether one of the measured noisy tables contains all these columns."""
     return any(set(columns) <= set(table) for table in measured)
 
 
 class _Table:
-    """A noisy table that was measured, with exact zeros in the cells that the public rules exclude."""
+    """A noisy table, with exact zeros in the cells that the public rules exclude."""
 
     def __init__(self, measured: NoisyMarginals, table: NoisyMarginal, possible: Possible):
         self.columns = tuple(measured.layout.columns[column] for column in table.columns)
@@ -237,9 +227,7 @@ def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, risk
 
 
 def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callable[[int], Sequence[Limit]]:
-    """Return a function that takes the index of a sum in `sums` and returns limits on this sum. Only limits that follow
-    from measured sums of scores (noisy weighted sums) are returned, and none that follow from noisy tables.
-    """
+    """Return a function from the index of a sum to its limits that follow from measured sums of scores."""
     if sums.weights is None:
         cells = limits_of_cells(sums.columns, measured, risk)
         return lambda index: cells.get(index, [])
@@ -248,21 +236,18 @@ def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callab
 
 
 def _least(limits: Sequence[Limit]) -> Limit:
-    """Return the narrowest of several limits on a sum. The choice depends only on the public scales of the noise, not on
-    noisy values.
-    """
+    """Return the narrowest of several limits on a sum. The choice depends only on the public scales of the noise."""
     return min(limits, key=lambda limit: limit[1] / limit[2])
 
 
 def _possible_range(weights: np.ndarray, n: int) -> tuple[int, int]:
-    """Return the smallest and the largest possible value of a weighted sum of n rows."""
     if max(abs(int(weights.min())), abs(int(weights.max()))) * n >= _EXACT:
         raise ValueError("The weights are too large. Their sum over all rows could not be computed exactly")
     return int(weights.min()) * n, int(weights.max()) * n
 
 
 def _estimates(sums: Sums, tables: Sequence[_Table]) -> Iterator[list[_Estimate]]:
-    """For each weighted sum of original counts, yield the list of its estimates, one from each noisy table."""
+    """For each weighted sum, yield its estimates, one from each noisy table."""
     if sums.weights is None:
         yield from map(list, zip(*(table.every_cell(sums.columns) for table in tables), strict=True))
     else:
@@ -271,9 +256,8 @@ def _estimates(sums: Sums, tables: Sequence[_Table]) -> Iterator[list[_Estimate]
 
 
 def _narrowest(estimates: Sequence[_Estimate], risk: float) -> tuple[int, int, int]:
-    """Return the narrowest interval for a sum that follows from one estimate, or from a weighted combination of estimates.
-    It is given as whole numbers (v, t, m): m times the sum lies between v - t and v + t. The interval is wrong with
-    probability at most `risk`.
+    """Return the narrowest interval for a sum from one estimate or a weighted combination of estimates, as whole numbers
+    (v, t, m): m times the sum lies between v - t and v + t, except with probability at most `risk`.
 
     The choice does not depend on the noisy values.
     """
@@ -310,8 +294,8 @@ _ROOM = 1e-9  # Margin for the rounding of floats: absolute for a moment (which 
 
 
 def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
-    """Return the sums that regressions need, in whole steps: the sum of each column, of each product of two columns,
-    and of the square of each feature.
+    """Return the sums that regressions need, in whole steps: of each column, of each product of two columns, and of the
+    square of each feature.
 
     Parameters
     ----------
@@ -326,9 +310,8 @@ def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
 
 
 def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: PublicFacts) -> float:
-    """Return an upper bound on the distance between the slopes of the original table R and those of the released table S.
-    The distance is the sum over the features of |slope(R) - slope(S)| times the standard deviation of the feature in S. Its
-    unit is that of the target.
+    """Return an upper bound on the sum over the features of |slope(R) - slope(S)| times the standard deviation of the
+    feature in S, in the unit of the target. R is the original and S the released table.
 
     The bound is infinite if the limits do not determine the slopes of R, and NaN if some feature does not vary in S.
     """
@@ -361,8 +344,8 @@ def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: Pub
 
 
 def _pairs(width: int) -> list[tuple[int, int | None]]:
-    """Return the pairs of column indices for the sums of a regression: (i, None) for each column, and (i, j) for each pair
-    of columns. A feature also has the pair (i, i), but the target, which is the last column, does not.
+    """Return the column indices of the sums of a regression: (i, None) for each column, (i, j) for each pair, and (i, i)
+    for each feature; the target is last.
     """
     singles: list[tuple[int, int | None]] = [(first, None) for first in range(width)]
     return [*singles, *((first, second) for first in range(width) for second in range(first, width) if first < width - 1)]
@@ -373,8 +356,8 @@ def _names(columns: Sequence[str], first: int, second: int | None) -> tuple[str,
 
 
 def _exact(names: tuple[str, ...], squared: bool, facts: PublicFacts) -> np.ndarray:
-    """Return what one row adds to a sum over rows, as an array over the bins of the columns. The sum is of the values of
-    one column, of their squares, or of the products of two columns. For the square of a column, the array has one axis.
+    """Return what one row adds to the sum of a column, of its squares, or of the products of two columns, as an array over
+    their bins.
     """
     first = _standard(names[0], facts)
     if len(names) == 2:
@@ -383,7 +366,7 @@ def _exact(names: tuple[str, ...], squared: bool, facts: PublicFacts) -> np.ndar
 
 
 def _standard(name: str, facts: PublicFacts) -> np.ndarray:
-    """Return the (n_bins,) representative values, scaled linearly to the range from -1 to 1."""
+    """Return the (n_bins,) representative values, scaled linearly to [-1, 1]."""
     numbers = np.array(facts.by_name[name].numbers, dtype=float)
     return (numbers - (numbers.max() + numbers.min()) / 2) / _half_range(name, facts)
 
@@ -404,18 +387,16 @@ _SMALLEST_EIGENVALUE = 1e-2
 def measured_line(
     names: Sequence[str], binnings: Sequence[Binning], measured: NoisyMarginals, common: Transformation
 ) -> LinearModel:
-    """Return the least-squares line of the last column on the other columns, computed from noisy tables. The result is a
-    line whatever values the noise gives to these tables.
+    """Return the least-squares line of the last column on the others from noisy tables. It is a line whatever the noise is.
 
-    Means and products are computed from the least noisy table that contains the column or the pair, without bins of missing
-    values. For a pair with a measured sum, the correlation is computed from that sum (`_correlation`). A pair without a
-    measured table or sum is treated as uncorrelated.
+    Means and products come from the least noisy table that contains the column or the pair, without bins of missing values.
+    A measured sum of the pair gives its correlation instead (`_correlation`). A pair without table or sum counts as
+    uncorrelated.
 
     Parameters
     ----------
     names : the names of the features, then of the target.
-    binnings : the binning of each column, with representative values. Every bin of `common` must lie inside one bin of the
-        column's binning.
+    binnings : the binning of each column. Every bin of `common` must lie inside one of its bins.
 
     Privacy
     -------
@@ -453,16 +434,15 @@ def measured_line(
 
 
 def _correlation(measured: NoisyMarginals, noisy: NoisySum, numbers: Sequence[np.ndarray]) -> float:
-    """Return the correlation of two columns, computed from the measured sum and the shares of the bins of the two columns.
+    """Return the correlation of two columns from their measured sum and the shares of their bins.
 
-    It is the correlation in a table p q (1 + l s), where p and q are the shares of the two columns. The scores s have no main
-    effects, so the table has these shares for every l. The factor l is chosen so that the table has the measured sum. If the
-    scores are products of the numbers, up to a constant added to the numbers of a column, the result is the measured product
-    moment.
+    It is the correlation in a table p q (1 + l s), where p and q are the shares, the scores s have no main effects, and l
+    is chosen so that the table has the measured sum. If the scores are products of the numbers, up to a constant added to
+    the numbers of a column, this is the measured product moment.
 
     Parameters
     ----------
-    numbers : the standardised numbers of the bins of the two columns, in the order of the layout.
+    numbers : the standardised numbers of the bins of each column.
     """
     rows = [
         np.maximum(_table(measured, [column], [np.arange(size)], [np.empty(size)]), 0.0) + 1e-9
@@ -480,9 +460,8 @@ def _correlation(measured: NoisyMarginals, noisy: NoisySum, numbers: Sequence[np
 def _table(
     measured: NoisyMarginals, columns: Sequence[int], maps: Sequence[np.ndarray], numbers: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """Return the noisy counts of some columns, with an axis for each column and without bins of missing values. Of the
-    measured tables that contain these columns, the function uses the one with the smallest total variance. If there is
-    none, all counts are 1.
+    """Return the noisy counts of some columns from the measured table with the smallest total variance, one axis per column
+    and without bins of missing values; all 1 if there is none.
     """
 
     def noise(table: NoisyMarginal) -> float:

@@ -1,11 +1,10 @@
-"""Apply criteria to members (such as persons) instead of roots (such as households). Such a criterion compares every member, or
-pairs of members.
+"""Apply criteria to members (such as persons), or pairs of members, instead of roots (such as households).
 
-A wide record contains a root and all its members in one row: the column age_2, for example, contains the age of the second
-member. Each wide record is converted to several rows, one for each member or pair of members, and the criterion treats
-these rows like the rows of a table. One replaced root moves the criterion value by at most the sensitivity for one row
-times the largest number of rows of a root (theory 3.22, rows of members). The number of rows of members in the private
-table is not public. So the criterion value is divided by the candidate's number of rows of members.
+A wide record contains a root and all its members in one row; the column age_2, for example, contains the age of the second
+member. Each wide record is converted to several rows, one for each member or pair, which the criterion treats like the rows
+of a table. One replaced root moves the criterion value by at most the sensitivity for one row times the largest number of
+rows of a root (theory 3.22, rows of members). The value is divided by the candidate's number of rows of members, because
+the private number is not public.
 """
 
 from __future__ import annotations
@@ -42,51 +41,44 @@ _ROWS: Mapping[Of, tuple[str, str]] = {
 
 
 class OfMembers(Criterion):
-    """The base class of criteria that can compare members, such as persons, instead of roots, such as households.
+    """The base class of criteria that can compare members instead of roots.
 
     Attributes
     ----------
-    of : with [members], this setting states which rows the criterion compares. By default, a root with all its members is one
-        row. With "members", each member is one row. With "others", each member except the first member of a root is one row;
-        the columns of the first member are called first.NAME. With "pairs", each ordered pair of members of a root is one row;
-        the columns of the second member are called other.NAME. `column` may also be a difference, "first.age - age". Example:
-        `of = "members"`.
+    of : with [members], which rows the criterion compares. By default, a root with all its members is one row. With
+        "members", each member is one row. With "others", each member except the first of a root is one row; the columns of
+        the first member are called first.NAME. With "pairs", each ordered pair of members of a root is one row; the columns
+        of the second member are called other.NAME. `column` may also be a difference, "first.age - age". Example: `of =
+        "members"`.
     """
 
     of: Of | None = None
 
     @property
     def read(self) -> tuple[str, ...]:
-        """Return the names of the columns that the criterion value depends on."""
+        """Return the columns that the criterion value depends on."""
         raise NotImplementedError
 
     @property
     def not_by_name(self) -> str:
-        """Return the name of the setting that selects columns without naming them, or an empty string if the criterion has no
-        such setting.
-        """
+        """Return the name of the setting that selects columns without naming them, "" if there is none."""
         return ""
 
     def rows_of(self, linked: Linked | None, wide: Iterable[str]) -> MemberRows:
-        """Return a description of the rows of members, such as persons of households, that the criterion compares. Raises
-        LookupError without [members] or without `of`."""
+        """Describe the rows of members that the criterion compares. Raises LookupError without [members] or without `of`."""
         if linked is None or self.of is None:
             raise LookupError("this criterion has no rows of members")
         return MemberRows(linked=linked, of=self.of, wide=tuple(wide), names=tuple(dict.fromkeys(self.read)))
 
     def rows_on(self, transformation: Transformation) -> RowsOnBins:
-        """Return a description of the rows of members, such as persons of households, that the criterion compares, with the
-        bins of a transformation.
-        """
+        """Describe the rows of members that the criterion compares, on the bins of a transformation."""
         schema = transformation.schema
         return RowsOnBins(rows=self.rows_of(schema.linked, schema.names), wide=transformation, own=self.own_values_of)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StackedRows:
-    """A table of the members of a candidate, such as the persons of synthetic households. The object has those attributes
-    of a `SyntheticTable` that criteria use.
-    """
+    """The rows of members of a candidate, with those attributes of a `SyntheticTable` that criteria use."""
 
     transformation: Transformation
     counts: Counts
@@ -104,11 +96,8 @@ Kind = TypeVar("Kind", bound=type[OfMembers])
 
 
 def reads_members(kind: Kind) -> Kind:
-    """Decorate the class of a criterion, so that the criterion compares members, such as persons of households, if `of` is
-    set.
-
-    The sensitivity of the kind must also hold when a row is added or removed, because neighbours can have different numbers of
-    rows of members.
+    """Decorate the class of a criterion, so that it compares members if `of` is set. The sensitivity must also hold when a
+    row is added or removed, because neighbours can have different numbers of rows of members.
     """
     for name, of_members in (("query", _query), ("mistakes", _mistakes)):
         setattr(kind, name, _either(getattr(kind, name), of_members))
@@ -126,14 +115,14 @@ def _either(plain: Callable[..., Any], of_members: Callable[..., Any]) -> Callab
 def _query(
     criterion: OfMembers, plain: Callable[..., Query], n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted
 ) -> Query:
-    """Return the query of a criterion that compares members, such as persons, instead of roots, such as households.
+    """Return the query of a criterion that compares members instead of roots.
 
     Privacy
     -------
-    The sensitivity is k times the sensitivity for one row, where k is the largest number of rows of a root. The sensitivity for
-    one row also holds when a row is added or removed. A replaced root removes at most k rows and adds at most k rows. Together
-    these are at most k replacements, additions and removals (theory 3.22, rows of members). The number of rows from the
-    candidate is public.
+    The sensitivity is k times the sensitivity for one row, where k is the largest number of rows of a root. The sensitivity
+    for one row also holds when a row is added or removed. A replaced root removes at most k rows and adds at most k rows.
+    Together these are at most k replacements, additions and removals (theory 3.22, rows of members). The number of rows
+    from the candidate is public.
     """
     from synthrelease.criteria.members_mechanism import figure_of_members
 
@@ -145,10 +134,7 @@ def _query(
 
 
 def _setting(criterion: OfMembers, setting: Setting) -> Setting:
-    """Return the public facts for a criterion that compares members, such as persons. They describe tables whose rows are
-    members. They are computed from `setting`, which describes wide records (a root, such as a household, with all its
-    members).
-    """
+    """Return the public facts for a criterion whose rows are members, from those for wide records."""
     transformations = tuple(criterion.rows_on(transformation).transformation for transformation in setting.transformations)
     schema, rows = transformations[0].schema, criterion.rows_of(setting.schema.linked, setting.schema.names)
     return Setting(
@@ -165,15 +151,13 @@ Groups = TypeVar("Groups")
 
 
 def _groups(rows: MemberRows, groups: Mapping[str, Groups]) -> dict[str, Groups]:
-    """Return the groups of bins (from [groups]) of each column of the rows of members. These are the groups of the same
-    column in a record with all members, such as those of age_1 for age.
-    """
+    """Return the groups of bins of each column of members: those of age_1 for age."""
     columns_of = {name: rows.columns(name, rows.seats[0]) for name in rows.names}
     return {name: groups[columns[0]] for name, columns in columns_of.items() if len(columns) == 1 and columns[0] in groups}
 
 
 def _facts(criterion: OfMembers, facts: PublicFacts) -> PublicFacts:
-    """Return the public facts about a released table, with its members, such as persons of households, as rows."""
+    """Return the public facts about a released table with members as rows."""
     rows = criterion.rows_of(facts.linked, facts.by_name)
     numbers = {column.name: column.numbers for column in facts.columns}
     counts = None if facts.counts is None else on_bins(rows, facts.counts, numbers)
@@ -212,8 +196,8 @@ def _mistakes(
 
 
 def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting) -> Iterable[Mistake]:
-    """Yield the mistakes in columns that are differences of two columns, such as "first.age - age". Both columns must have
-    representative values, and `values` must not be "own", because a difference is computed from bins.
+    """Yield the mistakes in differences such as "first.age - age": both columns need representative values, and `values`
+    must not be "own".
     """
     for name in rows.names:
         columns = rows.columns(name, rows.seats[0])
@@ -225,8 +209,8 @@ def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting)
 
 
 def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[str, str]]:
-    """Two columns of a record with all members, such as age_1 and age_2, can occur in one row of members under other names,
-    such as (age, other.age). Return these pairs of names, but only pairs of which the criterion reads both names.
+    """Return the pairs of names that the criterion reads under which two columns of a wide record, such as age_1 and age_2,
+    occur in one row of members, such as (age, other.age).
     """
     names = {column for name in criterion.read for column in parts_of(name)}
     plain, slot = plain_and_place(first)
@@ -242,22 +226,18 @@ def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[s
 
 
 def plain_and_place(name: str) -> tuple[str, int]:
-    """Return the column name and the member number of a column such as "age_2", that is, ("age", 2). For a column of roots,
-    return its name and 0.
-    """
+    """Return ("age", 2) for the members' column "age_2"; for a column of roots, its name and 0."""
     plain, _, slot = name.rpartition("_")
     return (plain, int(slot)) if plain and slot.isdecimal() else (name, 0)
 
 
 @dataclass(frozen=True)
 class ExplainedOfMembers(Explanation[OfMembers]):
-    """Explain a criterion that compares members, such as persons of households, by applying the explanation of the same kind
-    of criterion to the rows of members.
+    """Explain a criterion that compares members, by applying the explanation of its kind to the rows of members.
 
-    Such a criterion value gives no bound on other quantities of the original table (`known_error`). Such bounds need tables of
-    the wide record (one row for each root), but a criterion value of members adds up several of these tables. There is also no
-    limit on how the value would change if all rows of the file were used instead of a random subset (`drawn_error`): roots are
-    sampled, but the criterion value uses shares of the candidate's members.
+    Such a value gives no bound on other quantities (`known_error`), because it adds up several tables of the wide record.
+    There is also no limit on the effect of the random subset (`drawn_error`): roots are sampled, but the value uses shares
+    of the candidate's members.
     """
 
     plain: Explanation[Any]
@@ -280,11 +260,10 @@ class ExplainedOfMembers(Explanation[OfMembers]):
         return self.plain.least_sensitivity(n, setting)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion would notice that the association of two columns, such as age_1 and sex_1, is lost.
-        The criterion compares rows of members, in which such columns have other names, such as age and sex.
+        """Return whether the criterion would notice that the association of two columns, such as age_1 and sex_1, is lost
+        for every member.
 
-        The method assumes that the association is lost for every member, whatever the member's position in the root. Then the
-        error of the rows of members, as a share, is at least the error of the roots.
+        Then the error of the rows of members, as a share, is at least the error of the roots.
         """
         first, second = sorted(pair.columns)
         named = map(frozenset, (*_named_by(self.about, first, second), *_named_by(self.about, second, first)))

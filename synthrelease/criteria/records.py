@@ -1,5 +1,5 @@
-"""Define the public inputs of the regression criteria: columns with the limits of their values, standard units, designs,
-interval arithmetic, and Newton's method.
+"""Define the public inputs of the regression criteria: limits of values, standard units, designs, intervals, and Newton's
+method.
 
 The contribution of a record to a criterion value does not depend on other records.
 """
@@ -28,14 +28,13 @@ upper_triangle = cache(np.triu_indices)
 
 @dataclass(frozen=True)
 class Interval:
-    """Intervals of numbers: an array of their lowest values, and an array of the same shape of their highest values."""
+    """Intervals of numbers: arrays of their lowest and highest values."""
 
     low: np.ndarray
     high: np.ndarray
 
     @classmethod
     def exactly(cls, values: np.ndarray) -> Interval:
-        """Return intervals that contain exactly one number each."""
         return cls(values, values)
 
     def __add__(self, other: Interval) -> Interval:
@@ -49,12 +48,10 @@ class Interval:
         return Interval(np.minimum.reduce(ends), np.maximum.reduce(ends))
 
     def times(self, factor: float) -> Interval:
-        """Return the intervals multiplied by a number."""
         ends = self.low * factor, self.high * factor
         return Interval(np.minimum(*ends), np.maximum(*ends))
 
     def clipped(self, lowest: float, highest: float) -> Interval:
-        """Return the intervals, clipped to these limits."""
         return Interval(np.clip(self.low, lowest, highest), np.clip(self.high, lowest, highest))
 
     @property
@@ -70,23 +67,18 @@ class Interval:
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
     def outer(self) -> Interval:
-        """Return the same intervals as an array with an additional last axis of size 1."""
+        """Return the intervals with an additional last axis of size 1."""
         return Interval(self.low[..., None], self.high[..., None])
 
     def along(self, axis: int, n_axes: int) -> Interval:
-        """Return (n,) intervals as an array with `n_axes` axes. It has size n along the axis with the number `axis`, and
-        size 1 along all other axes."""
+        """Return (n,) intervals with `n_axes` axes: size n along `axis`, size 1 along all others."""
         shape = [-1 if number == axis else 1 for number in range(n_axes)]
         return Interval(self.low.reshape(shape), self.high.reshape(shape))
 
 
 def linear(start: float, parts: Sequence[Interval], slopes: Sequence[float]) -> Interval:
-    """Return the intervals of the linear function start + slope_1 * part_1 + slope_2 * part_2 + ..., added in this order,
-    for all combinations of the entries of the parts.
-
-    Parameters
-    ----------
-    parts : (n_i,) intervals. For each part, the result has an axis of length n_i.
+    """Return the intervals of start + slope_1 * part_1 + slope_2 * part_2 + ..., added in this order, for all combinations
+    of entries. Each part, (n_i,) intervals, gives an axis of length n_i.
     """
     total = Interval.exactly(np.array(start))
     for axis, (part, slope) in enumerate(zip(parts, slopes, strict=True)):
@@ -103,14 +95,8 @@ _ROUNDING = 1e-15
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NewtonResult:
-    """The result of a search for a maximum by Newton steps (see `maximum`): the parameters where it stopped, with the
-    derivatives there.
-
-    Attributes
-    ----------
-    at : the (k,) parameters at this point.
-    gradient, information : the (k,) first derivatives and the (k, k) negative second derivatives at this point.
-    reached : True if the next step was small enough; False if the search ended after `most_steps` steps.
+    """The result of `maximum`: the (k,) parameters where the search stopped, with the (k,) gradient and the (k, k)
+    information (negative second derivatives) there. `reached` is False if the search ended after `most_steps` steps.
     """
 
     at: np.ndarray
@@ -127,13 +113,13 @@ def maximum(
     small: Callable[[np.ndarray, NewtonResult], bool],
     most_steps: int,
 ) -> NewtonResult | None:
-    """Maximise a function by Newton steps from `start`, and return the result. Return None if the information matrix is
-    singular. A step is halved until it does not lower the value.
+    """Maximise a function by Newton steps from `start`. Return None if the information matrix is singular. A step is halved
+    until it does not lower the value.
 
     Parameters
     ----------
-    value, derivatives : functions of the parameters. `value` returns the value; `derivatives` returns the gradient and the
-        information. `derivatives` may raise numpy.linalg.LinAlgError for a singular information.
+    value, derivatives : functions of the parameters: the value; the gradient and the information. `derivatives` may raise
+        numpy.linalg.LinAlgError for a singular information.
     small : a function that takes the next (k,) step and the result so far, and returns whether to stop.
 
     Examples
@@ -179,12 +165,11 @@ Ranges = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """The rows of a table that have values in all columns of a regression, stored as distinct rows with their counts.
+    """The distinct rows of a table that have values in all columns of a regression, with their counts.
 
     Attributes
     ----------
-    values : (n, d + 1) the values of the features and, in the last column, of the target.
-    counts : (n,) the number of rows with these values.
+    values : (n, d + 1) the values of the features, then of the target.
     """
 
     values: np.ndarray
@@ -192,24 +177,21 @@ class Records:
 
     @property
     def rows(self) -> int:
-        """The number of rows."""
         return int(self.counts.sum())
 
 
 @dataclass(frozen=True, kw_only=True)
 class RegressionColumns:
-    """The columns of a regression, and the numbers that stand for their values in the rows of the original table and of the
-    released table.
+    """The columns of a regression, and the numbers that stand for their original and released values.
 
     Attributes
     ----------
     transformation : the bins of both tables.
     names : the names of the features, then of the target.
     wanted : the public bins of the `representation`.
-    ranges : the limits to which values are clipped, by column; other columns are not clipped.
-    own : the columns in which original rows keep their exact values. In the other columns each value is replaced by the
-        representative value of its bin.
-    outcome : for a logistic regression, an (n_bins,) array of 0 or 1 for every bin of values of the target; otherwise None.
+    ranges : the limits to which values are clipped, by column.
+    own : the columns in which original rows keep their exact values. In others, representative values replace them.
+    outcome : for a logistic regression, 0 or 1 for every bin of values of the target (n_bins,); otherwise None.
     """
 
     transformation: Transformation
@@ -228,7 +210,7 @@ class RegressionColumns:
 
     @cached_property
     def limits(self) -> tuple[Interval, ...]:
-        """For each column, the (n_bins,) lowest and highest value that an original row can have in the regression."""
+        """For each column, the (n_bins,) lowest and highest original values in the regression."""
         return tuple(self._limits(*column) for column in zip(self.names, self.wanted, self.numbers, strict=True))
 
     def _limits(self, name: str, binning: Binning, numbers: np.ndarray) -> Interval:
@@ -239,9 +221,7 @@ class RegressionColumns:
         return own_limits(name, ends, self.ranges)
 
     def of_atoms(self, name: str, binning: Binning, numbers: np.ndarray) -> np.ndarray:
-        """Return the number that stands for an original row of each atomic bin (the finest bins) in the regression, or NaN
-        for a missing value.
-        """
+        """Return the number that stands for an original row of each atomic bin, NaN for a missing value."""
         if name in self.own:
             return self._clipped(name, self.transformation.schema[name].atoms.known_numbers)
         return np.append(numbers, np.nan)[np.minimum(binning.of_atom, len(numbers))]
@@ -253,8 +233,8 @@ class RegressionColumns:
 def public_axes(
     columns: Sequence[PublishedColumn], ranges: Ranges, own: Collection[str]
 ) -> tuple[list[np.ndarray], list[Interval]]:
-    """For published columns, return two things about each released bin: the number that stands for it in a regression, and
-    the limits of the values that original rows of this bin can have there.
+    """Return, for published columns, the number that stands for each released bin in a regression, and the limits of its
+    original values there.
     """
     numbers = [clipped(column.name, np.array(column.numbers[: column.present], dtype=float), ranges) for column in columns]
     limits = [
@@ -265,19 +245,16 @@ def public_axes(
 
 
 def own_limits(name: str, ends: tuple[np.ndarray, np.ndarray], ranges: Ranges) -> Interval:
-    """Return, for each bin, the interval of the exact values that its rows can have after clipping to the range of the
-    column, given the limits `ends` of the bins.
-    """
+    """Return, for each bin, the interval of exact values after clipping, given the limits `ends` of the bins."""
     return Interval(*(clipped(name, end, ranges) for end in ends))
 
 
 def clipped(name: str, numbers: np.ndarray, ranges: Ranges) -> np.ndarray:
-    """Return the numbers of a column, clipped to the range of the column if it has a range."""
     return np.clip(numbers, *ranges[name]) if name in ranges else numbers
 
 
 def check_ranges(ranges: Ranges, columns: Sequence[str]) -> None:
-    """Raise ValueError if a range is for a column that is not in `columns`, or if a range is not increasing."""
+    """Raise ValueError if a range is not increasing, or its column is not in `columns`."""
     for name, (lowest, highest) in ranges.items():
         if name not in columns:
             raise ValueError(f"ranges may name only {listing(columns)}, but it also names {name!r}")
@@ -287,20 +264,17 @@ def check_ranges(ranges: Ranges, columns: Sequence[str]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class StandardUnits:
-    """The (d,) means and (d,) standard deviations that standardise the features. A standard deviation of 0 is replaced by 1."""
+    """The (d,) means and standard deviations that standardise the features, with 1 for a standard deviation of 0."""
 
     centres: np.ndarray
     deviations: np.ndarray
 
     @classmethod
     def of(cls, centres: np.ndarray, spreads: np.ndarray) -> StandardUnits:
-        """Return standard units of features with these means and standard deviations. A standard deviation of 0 is replaced
-        by 1.
-        """
         return cls(centres=centres, deviations=np.where(spreads > 0, spreads, 1.0))
 
     def of_limits(self, features: Sequence[Interval]) -> list[Interval]:
-        """Convert the limits of each feature to standard units, by the same operations as the values of single records."""
+        """Convert the limits of each feature to standard units, by the same operations as single records."""
         pairs = zip(features, self.centres.tolist(), self.deviations.tolist(), strict=True)
         return [Interval((part.low - centre) / spread, (part.high - centre) / spread) for part, centre, spread in pairs]
 
@@ -315,7 +289,7 @@ class LinearModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Prior(LinearModel):
-    """A public guess of the regression line, with typical centres and spreads of the features (see `PriorGuess`)."""
+    """A public guess of the regression line, with typical centres and spreads of the features (`PriorGuess`)."""
 
     centres: np.ndarray
     spreads: np.ndarray
@@ -324,16 +298,15 @@ class Prior(LinearModel):
 
 @dataclass(frozen=True, kw_only=True)
 class MomentGrid:
-    """Describe how a record is turned into whole numbers (scaled moments, such as products of features). The sums of these
-    numbers determine a regression line. The description is public. `functional.Design` computes scales and sensitivity.
+    """How a record is turned into whole numbers (scaled moments), whose sums determine a regression line. The description
+    is public; `functional.Design` computes it.
 
     Attributes
     ----------
     prior : the guess around which moments are computed.
-    scales : (k,) the factors: a record adds round(scale * real moment) to each sum of moments.
+    scales : (k,) factors: a record adds round(scale * real moment) to each sum.
     sensitivity : the l1 sensitivity of the moment sums when one record is replaced, an exact integer.
-    counted : whether the number of records is also measured, as a moment. This number is not public if records may lack a value
-        in a column.
+    counted : whether the number of records is also measured, as a moment. It is not public if records may lack a value.
     """
 
     prior: Prior
@@ -344,14 +317,14 @@ class MomentGrid:
 
 @dataclass(frozen=True, kw_only=True)
 class NewtonStep:
-    """The public design of a Newton step, which updates regression coefficients once, starting from those of a candidate S.
-    The class of the criterion proves its sensitivity.
+    """The public design of one Newton step from the regression coefficients of a candidate S. The class of the criterion
+    proves its sensitivity.
 
     Attributes
     ----------
     units : the standard units of the features in S.
     inverse : the inverse of the information of S, in standard units.
-    rows : m, the number of synthetic records that have all the columns. It is at least 1.
+    rows : m, the number of synthetic records that have all the columns, at least 1.
     void : whether S does not determine the coefficients.
     """
 
@@ -363,9 +336,7 @@ class NewtonStep:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearStep(NewtonStep):
-    """A Newton step of a least-squares regression that starts from the line of a candidate S. Predictions are clipped to
-    `allowed`.
-    """
+    """A Newton step of a least-squares regression from the line of a candidate. Predictions are clipped to `allowed`."""
 
     line: LinearModel
     allowed: tuple[float, float]
@@ -373,8 +344,8 @@ class LinearStep(NewtonStep):
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticStep(NewtonStep):
-    """A Newton step of a logistic regression that starts from the coefficients of a candidate S. `coefficients` contains d
-    + 1 numbers: the intercept, and then the slope of each feature, per standard deviation of the feature.
+    """A Newton step of a logistic regression from the (d + 1,) `coefficients` of a candidate: the intercept, then the
+    slopes per standard deviation.
     """
 
     coefficients: np.ndarray

@@ -1,7 +1,7 @@
-"""Score candidates by each criterion of a release, or by one joint test of all criteria. Also detect criteria that every table
-meets, or that no table meets.
+"""Score candidates by each criterion of a release, or by one joint test of all criteria. Also detect criteria that every or
+no table meets.
 
-Private regressions that are fitted only once are fitted before the rounds. With a joint test, the criterion values are computed
+Private regressions that are fitted only once are fitted before the rounds. With a joint test, criterion values are computed
 after a candidate is accepted.
 """
 
@@ -29,14 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class JointTest:
-    """A joint test: one noisy number decides whether a candidate (a synthetic table that is not yet accepted) meets all
-    criteria.
+    """A joint test: one noisy number decides whether a candidate meets all criteria.
 
     Attributes
     ----------
     epsilon : the epsilon of one test.
-    false_acceptance : the largest probability that a candidate passes although some exact criterion value is above its
-        threshold.
+    false_acceptance : the largest probability that a candidate passes although some exact value is above its threshold.
     """
 
     most_rows: ClassVar[int] = 2**30
@@ -52,34 +50,32 @@ class JointTest:
 
     @property
     def margin(self) -> float:
-        """The smallest noisy slack with which a candidate passes. A slack is the distance from failing a criterion, in
-        units of the sensitivity. The noise alone exceeds this margin with probability at most `false_acceptance`.
+        """The smallest noisy slack (distance from failing, in units of the sensitivity) with which a candidate passes.
+        Noise alone exceeds it with probability at most `false_acceptance`.
         """
         return laplace_tail(sensitivity=1.0, epsilon=self.epsilon, probability=self.false_acceptance)
 
     def passes(self, private: PrivateCounts, pairs: Sequence[tuple[Criterion, Query | Score]]) -> bool:
-        """Return whether a candidate passes the joint test. Its smallest slack (distance from failing a criterion), with
-        noise, must be at least the margin. It must also meet all criteria that are computed from public values.
+        """Return whether the smallest noisy slack of a candidate reaches the margin, and all criteria on public values are
+        met.
         """
         return self.noisy_slack(private, pairs) >= self.margin and all(
             answer.passed for _, answer in pairs if isinstance(answer, Score)
         )
 
     def noisy_slack(self, private: PrivateCounts, pairs: Sequence[tuple[Criterion, Query | Score]]) -> float:
-        """Return, with noise, the smallest slack of all criteria that need the private table. A slack is the distance of
-        the candidate from failing a criterion.
+        """Return, with noise, the smallest slack (distance from failing) of all criteria that need the private table.
 
         Parameters
         ----------
-        private : the private table on the candidate's bins, with the record of the charges that this round may spend.
-        pairs : every criterion with its query about the candidate. If a criterion does not need the private table, the pair
-            contains its score in place of the query.
+        private : the private table on the candidate's bins, which records the charges that this round may spend.
+        pairs : every criterion with its query, or with its score if it does not need the private table.
 
         Privacy
         -------
         The result is eps-DP; neighbours replace one record. Each slack has sensitivity 1 (`Query`). So the minimum of the
-        slacks, which gets Laplace noise of scale 1 / eps, also has sensitivity 1 (Proposition 3). Scores are public: `passes`
-        uses them without noise, and this method ignores them.
+        slacks, which gets Laplace noise of scale 1 / eps, also has sensitivity 1 (Proposition 3). Scores are public:
+        `passes` uses them without noise, and this method ignores them.
         """
         from synthrelease.criteria.base_mechanism import noisy_least_slack
 
@@ -92,8 +88,8 @@ class JointTest:
 def fitted_before(
     criteria: Iterable[Criterion], private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None
 ) -> Fitted:
-    """Fit the regressions that criteria need before the first round, and return them together with the limits that follow
-    from the shared noisy tables. Spends the charges in `once` of every criterion.
+    """Fit the regressions that criteria need before the first round, at the charges in `once`. Return them with the limits
+    from the shared noisy tables.
     """
     prepared = {criterion.name: criterion.prepare(private, setting, answers) for criterion in criteria}
     regressions = {name: regression for name, regression in prepared.items() if regression is not None}
@@ -103,8 +99,7 @@ def fitted_before(
 def scores_of(
     criteria: Iterable[Criterion], private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted
 ) -> tuple[Score, ...]:
-    """Score a candidate by every criterion, in order. A later criterion can use the regression that an earlier criterion has
-    refitted.
+    """Score a candidate by every criterion, in order. Later criteria can use regressions that earlier criteria refitted.
 
     Privacy
     -------
@@ -126,14 +121,14 @@ def figures_of(
     fitted: Fitted,
     noises: Mapping[str, OneNoise],
 ) -> tuple[Score, ...]:
-    """Score an accepted candidate by every criterion, in order. The criterion values of the criteria in `noises` share one
-    noise vector.
+    """Score an accepted candidate by every criterion, in order. The values of the criteria in `noises` share one noise
+    vector.
 
     Privacy
     -------
-    Spends `per_score` of every criterion. First, all regressions are fitted again. Then all queries are made, so that no query
-    depends on the value of another query. The vector of the criterion values that share noise costs the sum of their epsilons
-    (`base_mechanism.noisy_figures`). The values of void queries are part of this vector.
+    Spends `per_score` of every criterion. First, all regressions are fitted again. Then all queries are made, so that no
+    query depends on the value of another query. The vector of the criterion values that share noise costs the sum of their
+    epsilons (`base_mechanism.noisy_figures`). The values of void queries are part of this vector.
     """
     for criterion in criteria:
         fitted = criterion.refit(private, candidate, setting, fitted)
@@ -146,9 +141,7 @@ def figures_of(
 def _together(
     criteria: Sequence[Criterion], private: PrivateCounts, all_queries: Mapping[str, Query | Score], noise: OneNoise
 ) -> dict[str, Score]:
-    """Release the values of these criteria with noise from one shared vector, and return their scores. Spends the charges of
-    these criteria.
-    """
+    """Release the values of these criteria with one shared noise vector, at their charges."""
     from synthrelease.criteria.base_mechanism import noisy_figures  # readers of a release do not need this module
 
     queries = [query for criterion in criteria if isinstance(query := all_queries[criterion.name], Query)]
@@ -174,13 +167,10 @@ class NobodyPasses(str):
 
 
 def none_can_fail(criteria: Iterable[Criterion]) -> str:
-    """Return the reasons why none of these criteria can refuse a table. The result is empty if some criterion can refuse a
-    table.
+    """Return the reasons why none of these criteria can refuse a table, "" if some criterion can.
 
-    A criterion can refuse a table if its threshold is below the worst possible criterion value, or if the worst criterion
-    value is unknown (`Criterion.worst_figure` is infinite). Criteria that use only released rows are ignored, because they do
-    not compare tables. A bound from measurements can exceed the worst criterion value. But if the threshold is above the worst
-    criterion value, meeting it promises nothing.
+    A criterion can refuse a table if its threshold is below the worst possible criterion value, or if that is unknown.
+    Criteria that use only released rows do not compare tables, and so do not count.
     """
     reasons = []
     for criterion in criteria:
@@ -196,13 +186,12 @@ def none_can_fail(criteria: Iterable[Criterion]) -> str:
 
 
 def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None) -> Iterator[str]:
-    """Yield the reason why a criterion accepts every table, accepts no table, or depends mostly on noise. Yield nothing if the
-    criterion is informative.
+    """Yield the reason why a criterion accepts every table, accepts no table, or depends mostly on noise, if it does.
 
     Parameters
     ----------
-    joint_test : the joint test of the release, or None if every criterion value is compared with its threshold.
-    sensitivity : the sensitivity of the criterion value, or a lower limit on this sensitivity, or None if it is unknown.
+    joint_test : the joint test of the release, or None.
+    sensitivity : the sensitivity of the criterion value, a lower limit on it, or None if unknown.
     """
     threshold, best, worst = criterion.threshold, criterion.best_figure, criterion.worst_figure
     if not criterion.compares:
@@ -245,12 +234,8 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
 
 
 def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
-    """Yield a reason if the noise in the measured tables alone lifts the bound of a criterion above its threshold, or more
-    than halfway to it, for every table. The criterion is one that is computed from these tables. Otherwise yield nothing.
-
-    Parameters
-    ----------
-    least : a lower limit on the bound of any table.
+    """Yield a reason if the noise of the measured tables alone lifts the bound of a criterion with `answered_by` above its
+    threshold, or more than halfway to it. `least` is a lower limit on the bound of any table.
     """
     if least > criterion.threshold:
         yield NobodyPasses(
