@@ -278,7 +278,6 @@ class DeskFiles:
 
 
 def check_own_acceptance(file: ConfigurationFile) -> None:
-    """Raise OutputError if the acceptance file is inherited, because another release uses it, too."""
     if "acceptance" in file.inherited:
         raise OutputError(
             f"This configuration uses the acceptance file of {file.base}, and other releases may use it, too. "
@@ -305,8 +304,6 @@ def _prepared(file: ConfigurationFile, content: bytes, edits: Sequence[Edit]) ->
 
 
 def _can_be_overridden(file: ConfigurationFile, name: str, edits: Sequence[Edit]) -> bool:
-    """Return whether all edits of an inherited table only give new values to single settings."""
-
     def is_there(path: Path_) -> bool:
         tables: object = file.tables
         for step in path:
@@ -319,7 +316,6 @@ def _can_be_overridden(file: ConfigurationFile, name: str, edits: Sequence[Edit]
 
 
 def _named(file: ConfigurationFile) -> list[Path]:
-    """Return the paths of the extended configuration and of the codelists."""
     columns = file.tables.get("columns", {})
     lists = [table.get("codes") for table in columns.values() if isinstance(table, dict)] if isinstance(columns, dict) else []
     beside_ = file.file_of("columns")
@@ -421,7 +417,6 @@ class Rehearsed:
 
     @property
     def shortlist(self) -> Path | None:
-        """Return the path of shortlist.toml, or None if the rehearsal has no such file."""
         path = self.folder / "shortlist.toml"
         return path if path.is_file() else None
 
@@ -530,7 +525,6 @@ class Rehearsals:
 
     @property
     def aside(self) -> list[str]:
-        """Return the messages about results that are ignored because no page can show them."""
         return [message for (path, time), message in self._aside.items() if _changed(path) == time]
 
     def _document(self, path: Path) -> dict[str, Any] | None:
@@ -557,7 +551,6 @@ class Rehearsals:
 
 
 def _changed(path: Path) -> int:
-    """Return the time of a file's last change in nanoseconds, or 0 without a file."""
     try:
         return path.stat().st_mtime_ns
     except OSError:
@@ -680,7 +673,6 @@ def _table_at(start: Shown, table: Path_) -> dict[str, Any]:
 
 
 def _of_limits(start: Shown, column: Column, alternative: str, table: Path_, form: Form) -> Changes:
-    """Return the changes to both files for new limits between bins, typed into one field with any separators."""
     typed = [typed_number for typed_number in re.split(r"[,;\s]+", form.get("limits", "").strip()) if typed_number]
     limits = [float(number(typed_number)) for typed_number in typed]
     if tuple(limits) == limits_of(column)[alternative]:

@@ -92,7 +92,6 @@ def left_out(path: Path, texts: BothTexts, name: str, *, dry_run: bool) -> LeftO
 
 
 def other_kind(start: Shown, name: str, kind: str) -> Changes:
-    """Return the changes that release a column as another kind, such as codes."""
     column, public = start.spec.schema.by_name.get(name), start.public
     if column is None or table_of(start.spec, name)[0] != "columns":
         raise NoSuchControl
@@ -192,7 +191,6 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
 
 
 def _own_words(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterator[Edit]:
-    """Yield the edits that copy the steward's texts, such as title and questions, into a draft."""
     words: dict[Path_, object] = {(name,): tables[name] for name in WORDS if name in tables}
     words |= {(name, key): text for name in ("unit", "card") for key, text in tables.get(name, {}).items()}
     words |= {("intended_queries", place): question for place, question in enumerate(tables.get("intended_queries", ()))}
@@ -291,7 +289,6 @@ CARD = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; f
 
 
 def new_secret() -> str:
-    """Return 256 random bits from the operating system as hexadecimal digits."""
     return f"{SYSTEM.pick(2**128):032x}{SYSTEM.pick(2**128):032x}"
 
 
@@ -545,7 +542,6 @@ class Desk:
         return HTMLResponse(content, status)
 
     def start(self, query: Mapping[str, str], status: int = 200, message: str = "") -> Response:
-        """Return the page of screen 0, for a start without a public file."""
         if self.opened.start is None:
             return RedirectResponse("/people", 303)
         shown = self.opened.start.screen(query) | {"screens": SCREENS, "message": message}
@@ -694,7 +690,6 @@ class Desk:
         return None
 
     def _not_done(self, missing: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        """Return the screens that were not opened, are unfinished, or have unsaved entries."""
         return {
             "not_looked_at": [screen for screen in missing if screen not in self._looked_at],
             "unfinished": {screen: sentences for screen, sentences in missing.items() if sentences and screen != "signoff"},

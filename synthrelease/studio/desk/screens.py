@@ -221,7 +221,6 @@ def _line(
 
 
 def _gaps(column: Column, public: PublicBins | None) -> list[str]:
-    """Return sentences on public rows without a value, and with a value beyond the bounds or in no category."""
     if public is None:
         return []
     rows = public.total + public.gaps + public.others
@@ -493,7 +492,6 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
 
 
 def _untried(spec: ReleaseSpec) -> list[str]:
-    """Return sentences on changes of both files since they were drafted or rehearsed."""
     try:
         state = standing(spec)
     except SpecError as error:
@@ -611,7 +609,6 @@ def _accounted(account: Account, total: Charge) -> dict[str, Any] | None:
 
 
 def _bar(limit: Fraction, cost: Fraction, spent: Fraction = Fraction(0)) -> dict[str, str]:
-    """Return the lengths in pixels of the spent budget and of this release's cost, and the position of the limit."""
     scale = 500 / float(max(limit, spent + cost) or 1)
     return {key: f"{float(part) * scale:.1f}" for key, part in (("spent", spent), ("cost", cost), ("limit", limit))}
 
@@ -643,5 +640,4 @@ def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | N
 
 
 def _parts(charge: Charge, depth: int) -> list[tuple[Charge, int]]:
-    """Return all parts of a charge, each with its depth in the tree and before its own parts."""
     return [pair for part in charge.parts for pair in ((part, depth), *_parts(part, depth + 1))]

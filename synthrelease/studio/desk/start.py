@@ -98,7 +98,6 @@ class Start:
         return shown
 
     def draft(self) -> None:
-        """Write the draft of both files. Raises InputError and OutputError as `init --scout` does."""
         write_scouted_draft(self.config.stem, self.out, self.into)
 
 

@@ -32,9 +32,7 @@ BUDGET_FACTORS = tuple(Fraction(factor) for factor in ("1/4", "1/2", "3/4", "1")
 """Generation budgets to try, as multiples of the planned budget."""
 
 MARGIN = 0.2
-"""The advice states the probability of a false decision for a table whose value differs from the threshold by this share of the
-threshold.
-"""
+"""The advice states the probability of a false decision for a value that differs by this share from the threshold."""
 
 UNLUCKY = 0.1
 """A private fit is unlucky if its share of accepted attempts is below this multiple of the average over all fits."""
@@ -48,10 +46,9 @@ class CriterionAdvice:
     ----------
     noise_sd : standard deviation of the noise at the median sensitivity of the attempts, or None if the value gets no
         noise.
-    figure : median of the criterion values without noise, or None without values.
+    figure : median of the values without noise, or None.
     fails : share of the attempts that this criterion rejected, from 0 to 1.
-    false_rejection : probability that noise rejects a candidate whose value is 20% (`MARGIN`) below the threshold. A value
-        20% above is accepted with the same probability.
+    false_rejection : probability that noise rejects a value 20% (`MARGIN`) below the threshold, or accepts one 20% above.
     smallest_epsilon : the smallest epsilon at which this probability is at most the wanted level.
     """
 
@@ -86,10 +83,10 @@ class Outlook:
     ----------
     acceptance : mean probability that a round is accepted.
     expected_rounds : the mean number of rounds that a search runs.
-    typical_rounds : median over the fits of the mean number of rounds. About half of all releases need at most this number.
+    typical_rounds : median over the fits of the mean number of rounds.
     nothing : mean probability that no table is accepted.
     nothing_high : upper end of a 95% interval for `nothing`, or 0 for a search without a limit.
-    fits : number of private fits behind these values: 1 if rounds share no fit or if no fit has enough attempts.
+    fits : number of private fits behind these values; 1 if rounds share no fit or no fit has enough attempts.
     unlucky : number of fits whose share of accepted attempts is below a tenth of the average. A few such fits make the mean
         number of rounds large although nearly every release needs few.
     """
@@ -172,10 +169,7 @@ def total_epsilon(spec: ReleaseSpec, generation: Fraction) -> Fraction:
 def frontier(spec: ReleaseSpec, attempts: Mapping[Fraction, Sequence[AttemptResult]], level: float) -> tuple[BudgetPoint, ...]:
     """Return the total epsilon and the acceptance probability at each generation budget, the smallest budget first.
 
-    Parameters
-    ----------
-    attempts : the attempts of the shortlist, by generation budget.
-    level : confidence of the intervals.
+    `attempts` of the shortlist are given by generation budget; `level` is the confidence of the intervals.
     """
     return tuple(
         BudgetPoint(
@@ -222,8 +216,8 @@ def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per
 def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared: bool) -> float:
     """Return the upper end of a 95% interval for the probability of "nothing".
 
-    If rounds share a fit, this probability is a convex function of the fit's acceptance probability. So its estimate from a
-    few attempts is, on average, not too small.
+    If rounds share a fit, its estimate is, on average, not too small (the probability is convex in the acceptance
+    probability).
     """
     if not shared:
         low, _ = bounded_mean([result.chance for result in results])
@@ -279,7 +273,6 @@ _FINE, _STEPS = 1_000, 9
 
 
 def numbers_of_rounds(largest: int = MOST_ROUNDS) -> np.ndarray:
-    """Return the numbers of rounds that a rehearsal may propose, up to `largest`, as an increasing (n,) array."""
     further = np.geomspace(_EVERY, _MOST, _FURTHER + 1).round()
     values = np.unique(np.concatenate([np.arange(1.0, _EVERY + 1), further, [largest]]))
     return values[values <= largest]
@@ -334,9 +327,9 @@ def best_law(epsilon: float, price: float, chances: Sequence[float], largest: in
 def _solved(
     epsilon: float, price: float, chances: Sequence[float], rounds: np.ndarray
 ) -> tuple[np.ndarray, dict[int, float], float]:
-    """Find the distribution of these numbers of rounds that least often ends with "nothing" at this price.
+    """Return the distribution over `rounds` that least often ends with "nothing" at this price.
 
-    Return the numbers with a positive probability, their probabilities, and the probability of "nothing".
+    The result has the numbers with a positive probability, their probabilities, and the probability of "nothing".
     """
     from scipy.optimize import linprog
 
@@ -353,8 +346,7 @@ def _solved(
 def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
     """Return the cheapest distribution of the number of rounds that ends with "nothing" with probability at most `nothing`.
 
-    The cost is computed on a mesh of acceptance probabilities. Return None if every such distribution costs more than 2
-    epsilon, the cost of a search without a limit.
+    Return None if every such distribution costs more than 2 epsilon, the cost of a search without a limit.
 
     Parameters
     ----------
@@ -466,7 +458,7 @@ class Judgement:
     nothing, nothing_high : probability of "nothing", and the upper end of its interval. If rounds share no private fit,
         this end is the probability at `acceptance_low`.
     rounds : mean number of rounds that are run.
-    attempts, fits : numbers of attempts and of private fits; `fits` is None if rounds share no fit.
+    fits : number of private fits, or None if rounds share no fit.
     """
 
     acceptance: float
@@ -622,7 +614,7 @@ def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], aim
 def first_offer(
     spec: ReleaseSpec, generation: Fraction, shortlist: Sequence[int], results: Sequence[AttemptResult], aim: PlanGoal
 ) -> Offer:
-    """Return the offer for a generation budget from the first attempts, which may also have chosen the shortlist.
+    """Return the offer for a generation budget from the first attempts.
 
     A private fit counts separately only if at least half of the shortlist was tried with it.
     """
@@ -648,10 +640,9 @@ def propose(
     looks = Looks(planned=-(-attempts // _together(shortlist, shared)))
 
     def fresh(generation: Fraction, start: int, phase: str) -> list[AttemptResult]:
-        """Run new attempts until the interval of the acceptance probability is narrow enough, or the planned number is
-        reached.
+        """Run new attempts until the acceptance interval is narrow enough or the planned number is reached.
 
-        Return their results, or an empty list if time runs out first.
+        Return an empty list if time runs out first.
         """
         pairs, results = fresh_attempts(shortlist, start, attempts), list[AttemptResult]()
         for figures in looks.after:
@@ -700,7 +691,6 @@ def fresh_attempts(shortlist: Sequence[int], first: int, attempts: int) -> list[
 
 
 def _together(shortlist: Sequence[int], shared: bool) -> int:
-    """Return how many attempts share one private fit (1 if rounds share none)."""
     return min(PER_FIT, len(shortlist)) if shared else 1
 
 
@@ -742,5 +732,4 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, sh
 
 
 def _chances(results: Sequence[AttemptResult], shared: bool, least_per_fit: int = 1) -> tuple[float, ...]:
-    """Return the mean acceptance probability for each private fit; if rounds share no fit, one mean of all attempts."""
     return tuple(chances_by_fit(results, least_per_fit if shared else sys.maxsize).tolist())

@@ -65,17 +65,15 @@ _WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredPart:
-    """A measurement with its own share of the budget: a term of a setting, such as `2 a:b` (the table of a and b with
-    weight 2).
+    """A measurement with its own share of the budget, such as the term `2 a:b` (weight 2 for the table of a and b).
 
     Attributes
     ----------
-    field : the setting.
-    place : the index of the term in its setting.
+    field, place : the setting, and the index of the term in it.
     texts : the terms that follow the weight: one table, one sum, or several sums that share one noise vector.
     number : the number of tables.
-    kept : whether the budget stays unchanged, for tables of the design weight or the random groups of clusters: readers use
-        these columns, and no criterion judges them.
+    kept : whether the budget stays unchanged, for tables of the design weight or the random groups of clusters: no
+        criterion judges them.
     """
 
     field: Field
@@ -95,8 +93,7 @@ class Allocation:
 
     Attributes
     ----------
-    parts : the terms with a weight above 0.
-    weights : the weight of each part, above 0. Only the ratios of weights matter.
+    parts, weights : the terms with a weight above 0, and their weights. Only the ratios of weights matter.
     test : epsilon of one joint test. The generation budget is the rest of the total.
     """
 
@@ -132,7 +129,7 @@ class Divisible:
     total : epsilon of the whole release.
     start : the allocation of the specification.
     unmeasured : the terms of weight 0.
-    left : a cache with the remaining generation budget for each epsilon of the test.
+    left : a cache with the generation budget for each epsilon of the test.
     """
 
     spec: ReleaseSpec
@@ -291,7 +288,6 @@ def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart,
 
 
 def _settings_of(generator: MarginalsGenerator) -> tuple[object, ...]:
-    """Return the kind of noise, tables and sums of a generator. Generators with equal tuples measure the same."""
     return (type(generator), *(getattr(generator, name, None) for name in FIELDS))
 
 
@@ -330,7 +326,6 @@ class Populations:
 
     @property
     def divided(self) -> bool:
-        """Return whether generators start from the public file itself, so that its rows must be divided."""
         return any(prior.same_as(self.public) for prior in self.priors.values())
 
     def of(self, index: int) -> tuple[Counts, dict[str, Counts]]:
@@ -589,10 +584,9 @@ class Judged:
 
     Attributes
     ----------
-    success, low, high : mean probability of such a table, with its 95% interval (`attempts.bounded_mean`) for the mean over
-        the tried populations only.
+    success, low, high : mean probability of such a table, with its 95% interval (`attempts.bounded_mean`) for the tried
+        populations only.
     below : for each criterion, the share of the tries whose slack is below the margin.
-    tries : the number of tries.
     """
 
     success: float
@@ -693,7 +687,6 @@ class Search:
         )
 
     def _climbed(self, first: Allocation) -> list[Allocation]:
-        """Improve an allocation step by step, and return all allocations on the way."""
         path, size, earlier = [first], 1.0, list[OppositeTries]()
         if first.too_many:
             return path
@@ -852,7 +845,6 @@ def _least_total(divisible: Divisible) -> str:
 
 
 def _above_zero(option: str, text: str | None) -> Fraction | None:
-    """Read a number above 0 from the text of an option, or None without a text."""
     if text is None:
         return None
     with suppress(ValueError, ZeroDivisionError):
@@ -862,7 +854,6 @@ def _above_zero(option: str, text: str | None) -> Fraction | None:
 
 
 def allocation_words(outcome: AllocationOutcome) -> list[str]:
-    """Describe the proposed allocation, how often a release succeeds with it, and the tries behind this estimate."""
     spec, divisible = outcome.divisible.spec, outcome.divisible
     same = outcome.chosen == divisible.start
     compared = "" if same else f"; the current weights reach {_share(outcome.first_as_is)} and {_share(outcome.first_others)}"

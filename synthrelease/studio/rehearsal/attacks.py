@@ -1,5 +1,4 @@
-"""Attack releases of public data, by guessing membership, one value of a person, or the whole row of a person. These
-experiments prove no guarantee.
+"""Attack releases of public data: guess membership, one value of a person, or a whole row. This proves no guarantee.
 
 The guarantee of a release is proved for every attack, whatever an intruder knows. For each attack on public rows, the share
 of correct guesses is compared with the largest share that the guarantee allows. An attack whose guesses are correct more
@@ -254,7 +253,6 @@ def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Gener
 
 
 def _draw(marginal: NoisyMarginal, generator: np.random.Generator) -> np.ndarray:
-    """Draw (2, n) errors of one cell from the noise that a noisy table claims."""
     scale, shape = marginal.noise.scale, (2, _IMAGINED)
     if isinstance(marginal.noise, DiscreteLaplace):  # the difference of two geometric numbers
         stop = -math.expm1(-1 / scale)
@@ -317,7 +315,7 @@ def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[Memb
 def _discriminant(evidence: Sequence[FitEvidence]) -> Callable[[np.ndarray], int]:
     """Learn to tell from synthetic rows to which twin table a generator was fitted. Return a function that guesses 0 or 1.
 
-    A set of columns gets more weight if its entry in the `rows` of the fits differs clearly between the twins.
+    Sets of columns whose entry in `rows` differs clearly between the twins get more weight.
     """
     groups = [np.array([fit.rows for fit in evidence if fit.twin == twin]) for twin in (0, 1)]
     if not all(len(group) for group in groups):
@@ -402,7 +400,7 @@ def _guessed(rows: Counts, half: Counts, known: Sequence[int], target: int) -> t
     value.
 
     The guess is the most frequent value among the synthetic rows that agree in all known columns. If fewer than `_ENOUGH`
-    rows agree, the intruder ignores the known column with the least information about the value, and so on.
+    agree, the intruder ignores the known column with the least information about the value, and so on.
     """
     alone = rows.marginal((target,))
     known = sorted(known, key=lambda column: -_information(rows.marginal((column, target)) / rows.total))

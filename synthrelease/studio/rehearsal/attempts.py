@@ -82,9 +82,7 @@ class Trials:
 
     @property
     def rows(self) -> PrivateCounts:
-        """Return the public rows in the type of private rows, so that the code of a release runs on them. No budget is
-        charged.
-        """
+        """Return the public rows in the type of private rows, for the code of a release. No budget is charged."""
         return PrivateCounts(self.counts, Meter(()))
 
     def candidate(self, configuration: int | Configuration, entropy: SystemEntropy) -> Candidate:
@@ -196,7 +194,7 @@ def exact_scores(
 
 
 def _joint(test: JointTest, slack: float, entropy: SeededEntropy) -> tuple[bool, float]:
-    """Run the joint test on a candidate with this smallest slack. Return whether it passes, and the probability of passing."""
+    """Run the joint test on a candidate with this smallest slack. Return whether it passes, and with which probability."""
     if not math.isfinite(slack):
         return slack > 0, float(slack > 0)
     noisy = laplace_figure(slack, sensitivity=1.0, epsilon=test.epsilon, entropy=entropy)
@@ -244,7 +242,6 @@ class BinnedColumns:
 
     Attributes
     ----------
-    schema : the columns, in the order of the table.
     linked : which columns belong to which linked table, such as households and their persons. None without [members].
     design : the sampling design of the file, for questions that use its weight, or None.
     """
@@ -372,7 +369,6 @@ class Looks:
 
     @property
     def after(self) -> tuple[int, ...]:
-        """Return the numbers of values after which an interval is computed."""
         return tuple(sorted({-(-self.planned // 4), -(-self.planned // 2), self.planned}))
 
     def mean(self, values: Sequence[float]) -> tuple[float, float]:
@@ -412,8 +408,7 @@ class PublicTable:
     ----------
     counts : the counts of the rows. `PrivateCounts` are refused.
     transformation : for each column, its bins with their labels and representative values.
-    public_because : the reason why the data are public, such as "simulated, see public_data/README.md". The caller is
-        responsible for its truth.
+    public_because : the reason why the data are public, such as "simulated". The caller is responsible for its truth.
 
     Raises
     ------
@@ -675,8 +670,8 @@ def upper_bound(attempts: Sequence[AttemptResult], thresholds: Sequence[float], 
     """Return an upper bound for a configuration's acceptance probability from its criterion values, or 1 without a bound.
 
     For each criterion, the logarithm of the value is assumed to be normal with the pooled standard deviation s
-    (`pooled_scatter`). Its mean is assumed to be at least the average of the k observed values minus 3 s / sqrt(k). The
-    bound is the smallest Pr[value <= threshold] over the criteria: a rule of thumb, because of these assumptions.
+    (`pooled_scatter`), and a mean of at least the average of the k observed values minus 3 s / sqrt(k). The bound is the
+    smallest Pr[value <= threshold] over the criteria: a rule of thumb, because of these assumptions.
     """
     logs = _logs(attempts)
     is_known = np.isfinite(logs)
@@ -689,7 +684,6 @@ def upper_bound(attempts: Sequence[AttemptResult], thresholds: Sequence[float], 
 
 
 def _logs(attempts: Sequence[AttemptResult]) -> np.ndarray:
-    """Return the (n_attempts, n_criteria) logarithms of the criterion values; NaN without a value above 0."""
     figures = np.array([[math.nan if value is None else value for value in result.figures] for result in attempts])
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(figures > 0, np.log(figures), np.nan)

@@ -76,7 +76,6 @@ class Conclusion:
 def conclusions(
     asked: Sequence[QuestionTable], configuration: Configuration, original: Counts, candidates: Sequence[Counts]
 ) -> tuple[Conclusion, ...]:
-    """Answer each intended question from the public file and from candidates, in the bins of the configuration."""
     columns = BinnedColumns.of(configuration)
     return tuple(_concluded(intended, columns, original, candidates) for intended in asked)
 
@@ -99,8 +98,8 @@ def _concluded(asked: QuestionTable, columns: BinnedColumns, original: Counts, c
 
 
 Part = tuple[Condition, tuple[Condition, ...]]
-"""A part of a query: the condition of the counted rows, and the conditions of the rows among which they are counted. In
-"the share of women among students", the condition is "women", and "students" the only other condition.
+"""A part of a query: the condition of the counted rows ("women" in "the share of women among students"), and the conditions of
+the rows among which they are counted ("students").
 """
 
 
@@ -269,7 +268,7 @@ def worth_a_line(pairs: Sequence[UnguardedPair]) -> tuple[UnguardedPair, ...]:
 def _with_example(pair: Pair, configuration: Configuration, original: Counts, candidates: Sequence[Counts]) -> UnguardedPair:
     """Return the pair with an example: the share of an outcome among the rows that meet a condition.
 
-    The two bins are those in whose cell the association is clearest, the rarer one as the condition.
+    The association is clearest in the cell of the two bins; the rarer one is the condition.
     """
     names = pair.columns
     table = _valued(original, configuration, names)
@@ -337,9 +336,8 @@ class Yardstick:
 
     Attributes
     ----------
-    perfect : the value if one random half of the rows is released in place of the other half: the largest of several
-        divisions.
-    projected : the same value after the projection of the released half, or infinity if the projection removes all rows.
+    perfect : the value if one random half of the rows is released in place of the other: the largest of several divisions.
+    projected : the same after the projection of the released half, or infinity if the projection removes all rows.
     independent : the value of a table of independent columns, each with the right distribution.
     """
 
@@ -387,7 +385,6 @@ def halves(table: Counts, random: np.random.Generator) -> tuple[Counts, Counts]:
 
 
 def once_only(table: Counts) -> float:
-    """Return the share of the rows that are the only row of their cell."""
     return float((table.counts == 1).sum() / max(1, table.total))
 
 
@@ -402,7 +399,7 @@ Kind = Literal["says nothing", "cannot be met", "stricter than chance"]
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdProblem:
-    """A reason why the threshold of a criterion is not useful: its kind for programs, and a text for people."""
+    """A reason why a threshold is not useful: its kind for programs, and a text for people."""
 
     kind: Kind
     text: str
@@ -584,7 +581,6 @@ def _verdict(
     unguarded: Sequence[UnguardedPair],
     random: np.random.Generator,
 ) -> VerdictTable:
-    """Compare the errors of candidates with independent columns, and list the lost pairs."""
     compared = [(criterion, stick) for criterion, stick in zip(spec.criteria, sticks, strict=True) if criterion.compares]
     tied = tied_pairs(strongest_pairs(original, missing=with_gaps(configuration)))
     off = [pairs_off(original, candidate, tied) for candidate in candidates]

@@ -163,7 +163,6 @@ def not_made(method: str, why: str) -> BaselineFigures:
 
 
 def judged(trials: Trials, index: int, comparison: CopyComparison, method: str, tables: MadeTables) -> BaselineFigures:
-    """Return the criterion values, utility and risk statistics of one method's copies, in the bins of configuration `index`."""
     copies = [copy for copy in tables.copies if copy.total]
     if not copies:
         return not_made(method, "the rules allow no row of its table")
@@ -291,7 +290,6 @@ def compare_methods(
 
 
 def _worst(spec: ReleaseSpec, figures: Sequence[float | None]) -> float:
-    """Return the largest criterion value as a share of its threshold, or infinity without values."""
     shares = [
         math.inf if figure is None or math.isnan(figure) else share_of_threshold(figure, criterion.threshold)
         for figure, criterion in zip(figures, spec.criteria, strict=True)
@@ -407,7 +405,6 @@ def configuration_words(comparison: MethodComparison) -> str:
 
 
 def comparison_document(comparison: MethodComparison) -> dict[str, Any]:
-    """Return all results for JSON, without rounding. NaN and infinity become null."""
     return {
         "public_data_only": True,
         "configuration": comparison.spec.described(comparison.spec.space[comparison.configuration]),
@@ -420,7 +417,6 @@ def comparison_document(comparison: MethodComparison) -> dict[str, Any]:
 
 
 def check_comparison_file(path: Path) -> None:
-    """Raise OutputError if a JSON file cannot be written to this path."""
     if path.suffix != ".json":
         raise OutputError(f"--out {path}: the name of the file must end in .json.")
     check_free_name(path)

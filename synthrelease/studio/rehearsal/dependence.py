@@ -29,10 +29,9 @@ from synthrelease.generators.measurements import weight_of
 from synthrelease.privacy.public_entropy import SeededEntropy
 
 MODEL_CELLS, MODEL_CELLS_OF_MANY, MANY_COLUMNS = 2**18, 2**16, 30
-"""Largest number of cells of one table in a model, the smaller limit for many columns, and the number of columns above which
-the smaller limit applies. Within these limits, a model is fitted in seconds. In a test with 50 columns that depend on one
-hidden variable, the smaller limit reduced the time of `init` from 200 to 38 CPU seconds. The preserved share of the
-associations fell from 80% to 79%.
+"""Largest number of cells of one table in a model, the limit for many columns, and the number of columns above which this limit
+applies. With 50 columns that depend on one hidden variable, the smaller limit reduced the time of `init` from 200 to 38 CPU
+seconds, and the preserved share of the associations from 80% to 79%.
 """
 
 LEAST_MOVED = 0.01
@@ -126,7 +125,6 @@ class PairTables:
 
     @classmethod
     def stacked(cls, tables: Sequence[np.ndarray]) -> PairTables:
-        """Stack the joint tables of all pairs of columns, given in the order of `combinations`, by shape."""
         of_shape = defaultdict[tuple[int, ...], list[int]](list)
         for index, table in enumerate(tables):
             of_shape[table.shape].append(index)
@@ -211,9 +209,7 @@ def shares_of_pairs(table: Counts, columns: Sequence[str]) -> PairTables:
 
 
 def valued(counts: np.ndarray, first: bool, second: bool) -> np.ndarray:
-    """Return a table of two columns without the last bin of a column if `first` or `second` marks it as the bin of missing
-    values.
-    """
+    """Return a table of two columns without the last bin of a column that `first` or `second` marks as missing values."""
     return counts[: counts.shape[0] - first, : counts.shape[1] - second]
 
 
@@ -244,7 +240,6 @@ class Purse:
 
     @cached_property
     def _whole(self) -> float:
-        """Return the expected absolute noise of a cell of a table that gets the whole budget."""
         return self.kind.of_table(self.cost).mean_size
 
     def sharing(self, tables: Iterable[tuple[int, Fraction]]) -> _Sharing:
@@ -260,7 +255,7 @@ class Purse:
 
     @property
     def single_columns(self) -> bool:
-        """Return whether each column should also be measured alone: True for Gaussian noise."""
+        """Return whether each column should also be measured alone."""
         return self.kind is RoundedGaussian
 
 
@@ -362,7 +357,6 @@ def _beyond_chance(counts: np.ndarray, model: np.ndarray) -> np.ndarray:
 
 
 def _unpacked(table: Counts) -> Lattice:
-    """Return the table with unpacked bins, for fast joint counts."""
     counted = with_pairs(table)
     counted.parts = tuple(replace(part, bins=[*part.bins]) for part in counted.parts)
     return counted
@@ -413,7 +407,6 @@ class _Search:
         return {pair: error for pair, error in every if not self.known(pair)}
 
     def tables(self) -> tuple[Columns, ...]:
-        """Return the chosen tables, and single columns that need a table of their own."""
         within = set[int]() if self.purse.single_columns else set(chain.from_iterable(self.chosen))
         return (*sorted(self.chosen), *((column,) for column in range(len(self.sizes)) if column not in within))
 
@@ -530,7 +523,7 @@ class _Search:
         self._inside |= {columns, *combinations(columns, 2)}
 
     def known(self, columns: Columns) -> bool:
-        """Return whether the joint table of these columns was chosen, alone or inside a larger table."""
+        """Return whether the table of these columns was chosen, alone or inside a larger one."""
         return columns in self._inside
 
     def _fits(self, *tables: Columns) -> bool:
@@ -564,14 +557,13 @@ class _Search:
     def _price(self, columns: Columns, present: _Sharing) -> float:
         """Return half of the noise, in rows, that measuring one more table adds to all tables, which share the budget.
 
-        Only half counts, because the new table also improves other tables with shared columns (the best factor in tests on
-        two registers of 15 and 34 columns).
+        Only half counts, because the new table also improves others (the best factor in tests on two registers of 15 and 34
+        columns).
         """
         with_it = self.purse.rows_of_noise(present + self._sharing([columns]))
         return _SHARE_OF_PRICE * (with_it - self.purse.rows_of_noise(present))
 
     def _prices(self, errors: Mapping[Columns, float], present: _Sharing) -> dict[Columns, float]:
-        """Return the price of each table in which the model's error is above 0."""
         of_sizes, prices = dict[Columns, float](), dict[Columns, float]()
         for columns in (columns for columns, error in errors.items() if error > 0):
             sizes = tuple(self.sizes[column] for column in columns)

@@ -36,7 +36,7 @@ class ExpectedAnswer:
     Attributes
     ----------
     question : the question, in words.
-    table : the columns of the measured table with the best answer, or an empty tuple without one.
+    table : the columns of the measured table with the best answer, or an empty tuple.
     cells : the number of cells that are added up for the answer.
     off : the 95% margin of error, in rows, of the number of rows that the question counts, or None without a table.
     why : the reason why there is no expected error, or an empty string.
@@ -62,7 +62,6 @@ def off_by_column(tables: Sequence[MeasuredTable]) -> dict[str, float]:
 
 
 def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
-    """Return the expected error of the answer to each intended question."""
     from synthrelease.studio.rehearsal.attempts import BinnedColumns  # here, for `plan` loads nothing that reads rows
 
     columns, tables = BinnedColumns.of(spec.space[0]), measured_tables(spec)
@@ -235,7 +234,6 @@ def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None
 
 
 def _errors(sample: _PublicSample, tables: Sequence[MeasuredTable], words: str, random: np.random.Generator) -> SurveyErrors:
-    """Return the errors of the answer to one question, or the reason why they cannot be estimated."""
     try:
         asked = parse_question(words, sample.columns)
         if asked.kind not in ("share", "mean") or asked.by or asked.groups or asked.slots:

@@ -62,8 +62,8 @@ _TOTALS = tuple(map(Fraction, ("0.5", "0.7", "1", "1.4", "2", "3", "5")))  # Eps
 AIMED = Fraction(2)
 """Epsilon of a whole release above which the draft asks the steward whether the release is worth its cost."""
 TELLING = 1.25
-"""The preserved share is estimated only if independent columns are clearly further from the file than another sample is. The
-distance of independent columns must be at least this multiple of the distance of the other sample.
+"""The preserved share is estimated only if the distance of independent columns from the file is at least this multiple of the
+distance of another sample.
 """
 BETTER = 0.05
 """Least gain in the preserved share for which a draft uses wider bins or a generator without published tables."""
@@ -131,7 +131,6 @@ class Promise:
         return (Fraction(5),) if self.pure else _TOTALS[-3:]
 
     def purse(self, epsilon: Fraction) -> Purse:
-        """Return the budget and the noise of tables that together cost this epsilon."""
         if self.pure:
             return Purse(kind=DiscreteLaplace, cost=rounded_down(epsilon))
         return Purse(kind=RoundedGaussian, cost=rounded_down(rho_within(epsilon, self.delta)))
@@ -180,7 +179,7 @@ class Kept:
 
     @property
     def comparable(self) -> float:
-        """Return the preserved share, or a substitute for comparing plans if the share is unknown.
+        """Return the preserved share or, if it is unknown, a substitute that compares plans by their distances.
 
         The substitute is 1 for fits as near to the other half as independent columns, and `PROMISED` for fits farther away
         by `MOST_EXCESS`.
@@ -255,7 +254,6 @@ class Comparison:
 
     @cached_property
     def shares(self) -> tuple[PairTables, PairTables]:
-        """Return the joint distributions of all pairs of columns in each half."""
         left, right = (shares_of_pairs(side, self.columns) for side in self.sides)
         return left, right
 
@@ -334,7 +332,7 @@ class HeldOut:
     comparison : the halves with the rows to compare with.
     spread : for every column, (n_wide, n_narrow) shares of each bin of the draft in the bins of the comparison, or None for
         the same bins.
-    of_all_rows : whether the comparison has rows of persons that a release leaves out.
+    of_all_rows : whether the comparison has rows that a release leaves out.
     own : the comparison in the bins of the draft, or None for the same bins.
     drawn_from : number of rows from which the halves were drawn at random, or 0 if they have all rows.
     """
@@ -365,7 +363,6 @@ class HeldOut:
 
         Parameters
         ----------
-        pairs, missing : as for `Comparison`.
         columns : the compared columns, or None for all.
         drawn_from : number of rows from which these rows were drawn, or 0 if they are all rows.
         """
@@ -378,7 +375,7 @@ class HeldOut:
     def of_persons(cls, source: Source, spec: ReleaseSpec, missing: Collection[str], seed: int) -> HeldOut:
         """Divide the persons of a public file into two halves, and compare fits to the rows of a release with all rows.
 
-        Rows without a key, which a release excludes, are divided by their positions in the file.
+        Rows without a key are divided by their positions in the file.
         """
         mark = marker(spec.input, bytes(32), missing_keys=spec.unit.missing_keys)
         transformation, key = spec.space[0].transformation, str(spec.unit.key)
@@ -527,7 +524,7 @@ class HeldOut:
 def _drawn(generator: Generator, charge: Charge, table: Counts, background: Background, seed: int, index: int) -> Counts | None:
     """Fit a generator to public rows and draw as many rows from its model; None if the fit fails.
 
-    Fits with the same index use the same random numbers, so their noise differs only in its scale.
+    Fits with the same index differ only in the scale of their noise.
     """
     private = PrivateCounts(table, Meter([charge])).rehearsed(SeededEntropy(seed, 12, index))
     try:
@@ -581,7 +578,6 @@ class Raced:
 
     @property
     def family(self) -> str:
-        """Return the generator family of a draft of this plan, such as "gaussian_marginals"."""
         if self.unpublished == "adaptive":
             return "adaptive_pure" if self.pure else "adaptive"
         return "marginals" if self.pure else "gaussian_marginals"
@@ -648,7 +644,7 @@ class PlanRace:
         return best
 
     def at(self, total: Fraction) -> Raced:
-        """Return the plan that measures the tables that are worth their noise at this epsilon of the whole release."""
+        """Return the plan for this epsilon of the whole release, with the tables that are worth their noise."""
         if total not in self._raced:
             own, rows = self._purse(total), self.held_out.drawn_from or self._table.total
             told = telling_tables(
@@ -745,7 +741,6 @@ class PlanRace:
         return [tuple(sorted(map(names.index, pair.columns))) for pair in pairs if important & {*pair.columns}]
 
     def fitted(self, total: Fraction, told: TellingTables, least: float = -math.inf) -> Raced:
-        """Fit the plan with this epsilon and these tables to the public file."""
         raced = Raced(total=total, purse=self._purse(total), told=told, kept=None)
         return replace(raced, kept=self.kept(raced, least))
 
@@ -763,7 +758,6 @@ class PlanRace:
         return family.model_validate({"tables": tables, "pairs": pairs, "prior_weight": PRIOR_WEIGHT, "draw": "evenly"})
 
     def terms(self, told: TellingTables, *, agreements: bool = False) -> tuple[str, ...]:
-        """Return the tables as in a configuration, such as "age:sex"."""
         names, sizes = self._table.layout.columns, self._table.layout.sizes
         of_two = [column for column, size in enumerate(sizes) if size == 2] if agreements else []
         tables = dict.fromkeys([*told.tables, *combinations(of_two, 2)])
@@ -794,15 +788,12 @@ def needed_of(most: float) -> float:
 
 
 def _charge(purse: Purse, part: Fraction) -> Charge:
-    """Return the charge for a fit to a part of the rows, with the relative noise of a release."""
     charge = mechanism if purse.kind is DiscreteLaplace else gaussian
     return charge(GENERATION, _cost_for(purse, part), "a fit to public rows")
 
 
 def _cost_for(purse: Purse, part: Fraction) -> Fraction:
-    """Return the epsilon or rho at which the noise relative to a part of the rows equals the noise of a release relative to
-    all.
-    """
+    """Return the epsilon or rho that gives a part of the rows the relative noise of a release."""
     return purse.cost / (part if purse.kind is DiscreteLaplace else part**2)
 
 

@@ -99,7 +99,7 @@ class RehearsalStore:
     def keep(self, task: str, number: int, outcome: object) -> None:
         """Store the result of one numbered run of a task, such as attack number 3, as JSON.
 
-        The result may depend only on `about`, the name of the task and the number.
+        It may depend only on `about`, the name of the task and the number.
         """
         with self._connection:
             row = (task, number, json.dumps(outcome))
@@ -120,11 +120,10 @@ class RehearsalStore:
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsalProgress:
-    """The progress of a rehearsal.
+    """The phase of a rehearsal, and its finished and all attempts; 0 if attempts are not counted.
 
     Attributes
     ----------
-    phase, done, total : the name of the present phase, and its finished and all attempts; 0 if attempts are not counted.
     attempts : number of all stored attempts.
     """
 
@@ -398,7 +397,7 @@ class _Course:
         return self._tried(generation, attempts, f"generation budget {float(generation):g}")
 
     def _tried(self, generation: Fraction, attempts: Sequence[tuple[int, int]], phase: str) -> list[AttemptResult]:
-        """Return the results of these attempts, stored or newly run, as far as there is time."""
+        """Return the results of attempts, stored or newly run, as far as there is time."""
         results = {(result.configuration, result.number): result for result in self.store.results(generation)}
         missing = [attempt for attempt in attempts if attempt not in results]
         for result in self._attempts(missing, generation, phase, self.deadline):
@@ -419,7 +418,6 @@ class _Course:
         return propose(self.spec, shortlist, offers, aim, self._tried)
 
     def _copies(self, shortlist: Sequence[int]) -> tuple[CopyFigures, ...]:
-        """Return utility and risk statistics of synthetic copies for each configuration on the shortlist."""
         comparison = self.comparison
         if not shortlist or comparison.copies < 2 or self.spec.options.partition is not None:
             return ()
@@ -428,7 +426,6 @@ class _Course:
         return tuple(CopyFigures(**figures[c]) for c in shortlist if c in figures)
 
     def _attacks(self, race: Race, shortlist: Sequence[int], fits: int) -> AttacksTable | None:
-        """Attack the configuration that was accepted most often, by guessing membership and values of persons."""
         counts = self.trials.counts
         if not shortlist or fits < 4 or self.spec.options.partition is not None or len(counts) < 2:
             return None
@@ -530,7 +527,6 @@ def duration(asked: RehearsalRequest, results: Sequence[Mapping[int, AttemptResu
 
 
 def _numbered(action: Callable[..., Any], number: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:
-    """Return the number of a run, and its result in types that JSON can store."""
     return number, json.loads(json.dumps(action(*arguments), default=vars))
 
 

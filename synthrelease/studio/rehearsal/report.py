@@ -69,7 +69,6 @@ def plain(value: Any) -> Any:
 
 
 def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
-    """Return the entry "look" of rehearsal.json, or None if there was no closer look."""
     look = rehearsal.look
     if look is None:
         return None
@@ -196,7 +195,6 @@ class CriterionOnPage:
 
     @property
     def noise_of_threshold(self) -> float | None:
-        """Return the standard deviation of the noise as a share of the threshold, or None."""
         return None if self.advice.noise_sd is None else self.advice.noise_sd / self.advice.threshold
 
     @property
@@ -258,7 +256,6 @@ class RehearsalReport:
 
     @property
     def copies(self) -> list[tuple[int, dict[str, float]]]:
-        """Return the statistics of synthetic copies for each configuration, with its number on the page."""
         figures = {copy.configuration: copy.utility | copy.risk for copy in self.rehearsal.copies}
         return [(number, figures[c]) for number, c in enumerate(self.shown, 1) if c in figures]
 

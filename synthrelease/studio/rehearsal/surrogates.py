@@ -88,9 +88,7 @@ class Units:
     def bands(self, labels: Iterable[str]) -> tuple[Band, ...]:
         """Return the bands that these labels of a published table stand for; "17..28" stands for one band for each number.
 
-        Raises
-        ------
-        ValueError : if a label cannot be read, or goes beyond the values of the column.
+        Raises ValueError if a label cannot be read, or goes beyond the values of the column.
         """
         if self.categories:
             bands = tuple(self._group(label) for label in labels)
@@ -167,7 +165,7 @@ def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np
 
 
 def bands_of_cells(bands: Sequence[Band], edges: np.ndarray) -> np.ndarray:
-    """Return the (n_cells,) indices of the bands in which the cells lie. Every cell lies in a band."""
+    """Return the (n_cells,) indices of the bands in which the cells lie."""
     index = np.zeros(len(edges) - 1, dtype=np.int64)
     for position, band in enumerate(bands):
         for start, stop in band.ranges:
@@ -273,9 +271,7 @@ def check_table_path(path: str | Path) -> Path:
 def write_table(table: Mapping[str, np.ndarray], path: str | Path) -> Path:
     """Write a table of (n,) values by column. The file appears complete or not at all. Equal tables give equal bytes.
 
-    Raises
-    ------
-    OutputError : as for `check_table_path`, or if the file cannot be written.
+    Raises OutputError as `check_table_path` does, or if the file cannot be written.
     """
     path = check_table_path(path)
     with new_file(path, "the table") as file:
@@ -428,7 +424,6 @@ class FactsFile(SpecTable):
         return columns
 
     def facts(self) -> Iterator[tuple[str, ShareTable | MeanTable]]:
-        """Yield all published tables and means with their paths, such as tables.age."""
         yield from ((f"tables.{name}", table) for name, table in self.tables.items())
         yield from ((f"means.{name}", table) for name, table in self.means.items())
 
@@ -522,14 +517,10 @@ class PublishedFigures:
 
 
 def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -> PublishedFigures:
-    """Read a published table of shares or counts.
+    """Read a published table of shares or counts. Raises Unexpected for the first mistake.
 
     A row has bands of the given columns, then one number for each band of `across`. Without `across`, the last band of a
     row is a band of the column itself, and one number follows the bands.
-
-    Raises
-    ------
-    Unexpected : for the first mistake in the table, with its place.
     """
     column_units = units[table.of]
     if table.across is not None:
@@ -563,9 +554,7 @@ def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -
 def published_means(path: str, table: MeanTable, units: Mapping[str, Units]) -> PublishedFigures:
     """Read a published table whose rows have bands of the given columns, then mean and standard deviation.
 
-    Raises
-    ------
-    Unexpected : for the first mistake in the table, with its place.
+    Raises Unexpected for the first mistake.
     """
     rows = _by_combination(table, [units[name] for name in table.given], 2)
     for index, (mean, deviation) in enumerate(rows.values()):
@@ -597,7 +586,6 @@ def _published(
 
 
 def _by_combination(table: FactTable, columns: Sequence[Units], width: int) -> dict[tuple[Band, ...], list[float]]:
-    """Return the numbers of each row of a published table by the bands at its beginning."""
     by_combination: dict[tuple[Band, ...], list[float]] = {}
     n_columns = len(columns)
     for index, row in enumerate(table.rows):
@@ -668,11 +656,9 @@ class CheckedFacts:
 
 
 def load_facts(path: Path) -> CheckedFacts:
-    """Read and check a facts file.
+    """Read and check a facts file. Raises SpecError with every mistake that was found.
 
-    Raises
-    ------
-    SpecError : with every mistake that was found; rows are checked only if the other parts have no mistake.
+    Rows are checked only if the other parts have no mistake.
     """
     name = str(path)
     model = validated(FactsFile, read_toml(path), name)
@@ -733,7 +719,6 @@ def _wrong_names(model: FactsFile, file: str) -> Iterator[Problem]:
 
 
 def _undrawn(model: FactsFile, file: str) -> Iterator[Problem]:
-    """Yield problems for columns without a table, or with tables of both kinds."""
     for name, column in model.columns.items():
         tables = [path for path, fact in model.facts() if fact.of == name]
         means = [path for path in tables if path.startswith("means.")]
@@ -898,9 +883,8 @@ class DrawingNetwork:
 def fitted(facts: CheckedFacts) -> DrawingNetwork:
     """Fit a model of all columns to the published tables, with the columns in an order for drawing.
 
-    Raises
-    ------
-    SpecError : if columns depend on each other in a circle, or if tables are too large together or contradict each other.
+    Raises SpecError if columns depend on each other in a circle, or if tables are too large together or contradict each
+    other.
     """
     edges = {}
     tables = [table for column in facts.columns for table in facts.tables[column]]
@@ -1022,7 +1006,6 @@ def simulate(path: str | Path, n: int, seed: int = 1) -> dict[str, np.ndarray]:
 
 
 def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.random.Generator) -> dict[str, np.ndarray]:
-    """Draw n rows column by column, then empty the cells of questions that are skipped or not answered."""
     cells: dict[str, np.ndarray] = {}
     units: dict[str, np.ndarray] = {}
     for name, family in network.families.items():

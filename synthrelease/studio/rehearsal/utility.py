@@ -100,11 +100,11 @@ class StackedDesign:
 
     Attributes
     ----------
-    rows, synthetic : (n_cells,) numbers of rows in each cell: of both tables together, and of the synthetic table.
+    rows, synthetic : (n_cells,) numbers of rows of both tables together, and of the synthetic table.
     few : (n_cells, k_1) sparse columns of the model matrix: the intercept, and an indicator for every bin but one of every
         column.
-    many : (n_cells, k_2) dense columns that follow: for every two columns that have numbers and vary, the product of the
-        standardised numbers, or 0 if a number is missing.
+    many : (n_cells, k_2) dense columns: for every two columns that have numbers and vary, the product of the standardised
+        numbers, or 0 if a number is missing.
     start : (k,) initial coefficients.
     """
 
@@ -153,8 +153,8 @@ class StackedDesign:
 
         Raises
         ------
-        ArithmeticError : if Newton's method does not converge. The likelihood is concave, so this would be a mistake in the
-            program.
+        ArithmeticError : if Newton's method does not converge, which would be a mistake in the program: the likelihood is
+            concave.
         """
         penalty = np.full(len(self.start), _RIDGE)
         penalty[0] = 0.0
@@ -190,9 +190,7 @@ class StackedDesign:
 
 
 def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
-    """Return the products of every two standardised numeric columns as columns, with which the model detects wrong
-    correlations.
-    """
+    """Return the products of every two standardised numeric columns, by which the model detects wrong correlations."""
     standard = []
     for column, name in enumerate(public.columns):
         if not public.has_numbers(name):

@@ -113,7 +113,6 @@ def rounds_text(law: FiniteLaw) -> str:
 
 
 def lines(chosen: Offer | None) -> str:
-    """Return the proposed budget and rounds as TOML lines for the configuration, or "" without an offer."""
     if chosen is None or chosen.law is None:
         return ""
     return (
@@ -141,7 +140,6 @@ def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
 
 
 def _plan(spec: ReleaseSpec, expected: Outlook | Judgement, lines: str = "") -> PlanTable:
-    """Return the cost of a specification and what to expect of its search; `lines` of TOML adopt it."""
     total = spec.plan.total
     return PlanTable(
         epsilon=total.epsilon,
@@ -165,7 +163,6 @@ def finite(value: float) -> float | None:
 
 
 def units(rehearsal: Rehearsal) -> dict[str, str]:
-    """Return the unit of each criterion by its name, or "" for a plain number."""
     facts = rehearsal.spec.setting.facts(rehearsal.spec.space[0].transformation)
     return {criterion.name: explain(criterion).figure_unit(facts) for criterion in rehearsal.spec.criteria}
 
