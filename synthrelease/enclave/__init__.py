@@ -1,3 +1,1 @@
-"""Read private files, count their rows by cell, and guard these counts. Only the method `spend` (module `door`) gives access to
-the private counts.
-"""
+"""Read private files, count their rows by cell, and guard these counts: only `spend` (module `door`) gives access to them."""

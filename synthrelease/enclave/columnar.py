@@ -1,8 +1,8 @@
-"""Read Parquet files, and convert Arrow columns to strings. Databases also provide Arrow columns.
+"""Read Parquet files, and convert Arrow columns, also of databases, to strings.
 
-Every number has exactly one text (see `texts.decimal_text`). A date is written 1990-04-01, and a time of day 13:45:00. A date
-with a time is written as the date, a space and the time of day, in the time zone of its column. A boolean is written "True" or
-"False". A dictionary-encoded column has the texts of its values.
+Every number has exactly one text (see `texts.decimal_text`). A date is written 1990-04-01, a time of day 13:45:00, and a date
+with a time as both, with a space, in the time zone of its column. A boolean is written "True" or "False". A dictionary-encoded
+column has the texts of its values.
 """
 
 from __future__ import annotations
@@ -43,11 +43,8 @@ class StringTexts(LazyTexts):
         return [text.lstrip(self._strip) for text in texts] if self._strip else texts
 
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        """Convert texts that consist of an optional minus, digits and one decimal mark to numbers. The results equal those of
-        `float`.
-
-        pyarrow rounds such texts correctly. The returned mask is False for numbers in another form, such as 1e5 or " 1".
-        """
+        """Convert texts of an optional minus, digits and one decimal mark to the numbers of `float`. The mask is False for
+        other forms, such as 1e5 or " 1"."""
         from pyarrow import compute
 
         matched = compute.match_substring_regex(self._array, _PLAIN.format(mark=re.escape(decimal)))
@@ -62,7 +59,7 @@ class NumberTexts(LazyTexts):
 
     Parameters
     ----------
-    values : (n,) integers of any type, or float64. Parsing the text of such a float returns the same float.
+    values : (n,) integers of any type, or float64.
     """
 
     def __init__(self, values: np.ndarray):
@@ -83,7 +80,7 @@ class NumberTexts(LazyTexts):
 
 
 class WithNull(LazyTexts):
-    """The texts of a column that contains nulls: the distinct texts, followed by an entry for the nulls."""
+    """The distinct texts of a column that contains nulls, followed by an entry for the nulls."""
 
     def __init__(self, texts: LazyTexts):
         self._texts = texts
@@ -102,7 +99,7 @@ class WithNull(LazyTexts):
 def batches_of_batches(
     batches: Iterable[Any], needed: Sequence[str], most_rows: int, texts_of: Callable[[str, Any], Texts] | None = None
 ) -> Iterator[Batch]:
-    """Convert Arrow record batches to batches of texts. Each column is converted by `texts_of` (by default `column_texts`)."""
+    """Convert Arrow record batches to batches of texts, each column by `texts_of` (by default `column_texts`)."""
     row = 1
     for batch in batches:
         for start in range(0, batch.num_rows, most_rows):
@@ -112,12 +109,7 @@ def batches_of_batches(
 
 
 def column_texts(name: str, array: Any) -> Texts:
-    """Convert an Arrow column to texts. The lengths of the texts are checked first, so that long texts do not fill the memory.
-
-    Raises
-    ------
-    InputError : if a text is too long.
-    """
+    """Convert an Arrow column to texts. Raises InputError for long texts before they fill the memory."""
     from pyarrow import compute, types
 
     values = array.dictionary if types.is_dictionary(array.type) else array
@@ -194,13 +186,13 @@ def _as_text(scalar: Any) -> str | None:
 
 
 def parquet_batches(file: Path, needed: Sequence[str], most_rows: int, most_bytes: int) -> Iterator[Batch]:
-    """Yield the batches of a Parquet file, with at most `most_rows` rows each. If the file states its size, a batch also has at
-    most `most_bytes` bytes.
+    """Yield the batches of a Parquet file, with at most `most_rows` rows and, if the file states its size, `most_bytes` bytes
+    each.
 
     Raises
     ------
-    InputError : if a needed column is missing, or if its type does not consist of single values. A damaged file can also cause
-        any error of the library (see `reading.whole`).
+    InputError : if a needed column is missing, or its type does not consist of single values. A damaged file can cause any
+        error of the library (see `reading.whole`).
     """
     import pyarrow.parquet as pq
 

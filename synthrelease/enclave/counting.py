@@ -1,7 +1,6 @@
-"""Count the rows in each cell, over all batches of one or several files. The order of the batches does not matter.
+"""Count the rows in each cell, over all batches of one or several files, in any order.
 
-All rows that have a bin in every column are counted, even if a plausibility rule forbids them. The rules are applied to the
-cells at the end, once to each cell that contains rows.
+All rows that have a bin in every column are counted. The plausibility rules are applied to the cells at the end.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ DENSE = 2**24
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CountedRows:
-    """The private counts of the rows of a file by cell, with the values that have no bin. The repr shows no count.
+    """The private counts of the rows of a file by cell, and of values without a bin. The repr shows no count.
 
     Attributes
     ----------
     cells : the counts of the rows that have a bin in every column.
-    n_rows : the public number of all rows. If a key identifies persons, it is the number of persons times the largest number
-        of records that a person may have. For linked tables, it is the number of keys.
+    n_rows : the public number of all rows; with a key, of persons times the largest number of records of a person; for linked
+        tables, of keys.
     problems : the forbidden values that occurred, as pairs of a column's position and a kind: MISSING, OUTSIDE or WRONG (see
-        `data.misfits`). If there are any, `cells` is not used.
-    misfits : for each pair (column, kind), the number of rows whose value has no bin. See READ and KEYS for further entries.
+        `data.misfits`).
+    misfits : for each such pair, the number of rows whose value has no bin; also the entries of READ and KEYS.
     """
 
     cells: Counts
@@ -52,12 +51,7 @@ class CountedRows:
 
 
 def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) -> CountedRows:
-    """Assign a bin to every text of every batch, and count the rows in each cell.
-
-    Raises
-    ------
-    InputError : if there are too many rows.
-    """
+    """Assign a bin to every text of every batch, and count the rows in each cell. Raises InputError for too many rows."""
     cells, rule = CellCount(schema.layout), BinRule(schema, policy)
     for _, columns in batches:
         digits = rule.bins(columns)
@@ -67,7 +61,7 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
 
 
 class BinRule:
-    """Assigns bins to texts batch by batch, such as "18-29" to the text "23", and records which forbidden values occurred.
+    """Assigns bins to texts batch by batch, and records which forbidden values occurred.
 
     Attributes
     ----------
@@ -82,12 +76,8 @@ class BinRule:
         self.n_rows, self.problems, self.misfits = 0, set[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def bins(self, columns: Mapping[str, Texts]) -> list[Digits]:
-        """Return the bins of a batch of rows, for each column of the schema, and record the values that have no bin.
-
-        Raises
-        ------
-        InputError : if there are too many rows.
-        """
+        """Return the bins of a batch for each column, and record the values that have none. Raises InputError for too many
+        rows."""
         schema = self._schema
         of_file = {index: atomic_bins(columns, schema.columns[index], self._policy, self._known[index]) for index in self._read}
         for counter in schema.counted:  # rows without a bin in a counted column are left out anyway
@@ -105,21 +95,17 @@ class BinRule:
         return digits
 
     def held(self, bins: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the bins of the rows that are still in memory, for each column. Here, the bins are unchanged. A subclass
-        may renumber them and forget the texts of all other rows.
-        """
+        """Return the bins of the rows that are still in memory. A subclass may renumber them and forget the texts of all other
+        rows."""
         return bins
 
     def counted(self, cells: Counts, n_rows: int) -> CountedRows:
-        """Return the counts of the cells, with the forbidden values and the values without a bin that were recorded."""
+        """Return these counts with the forbidden values and the values without a bin that were recorded."""
         return CountedRows(cells=cells, n_rows=n_rows, problems=frozenset(self.problems), misfits=self.misfits)
 
 
 def _as_missing(digits: Digits, column: Column) -> Digits:
-    """Treat texts that are not a number or a date as missing values, and return the new bins.
-
-    Such texts get the bin for missing values, or MISSING if the column has no such bin.
-    """
+    """Give texts that are not a number or a date the bin for missing values, or MISSING if there is none."""
     return Digits(of_text=np.where(digits.of_text == WRONG, absent(column), digits.of_text), codes=digits.codes)
 
 
@@ -137,12 +123,7 @@ class CellCount:
         self._others = Tally(layout)
 
     def add(self, digits: Sequence[Digits]) -> None:
-        """Add the rows of a batch that have a bin in every column.
-
-        Parameters
-        ----------
-        digits : the bins of the batch, for each column.
-        """
+        """Add the rows of a batch that have a bin in every column."""
         complete = rows_with_bins(digits)
         parts = packed_from(self._layout, [np.maximum(digit.of_text, 0) for digit in digits], [digit.codes for digit in digits])
         parts = parts if complete is None else [in_a_row([part[complete]]) for part in parts]
@@ -152,7 +133,6 @@ class CellCount:
             self._others.add(parts)
 
     def total(self) -> Counts:
-        """Return the counts of all rows that were added."""
         if self._dense is None:
             return self._others.total()
         codes = np.flatnonzero(self._dense)
@@ -160,6 +140,6 @@ class CellCount:
 
 
 def rows_with_bins(digits: Sequence[Digits]) -> np.ndarray | None:
-    """Return an (n_rows,) mask of the rows that have a bin in every column, or None if all rows do."""
+    """Return an (n_rows,) mask of the rows that have a bin in every column, or None if all do."""
     without = [column for column in digits if column.of_text.min(initial=0) < 0]
     return np.all([(column.of_text >= 0)[column.codes] for column in without], axis=0) if without else None

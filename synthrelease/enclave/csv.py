@@ -1,8 +1,8 @@
-"""Read CSV files in batches. The files may be compressed with gzip. A fast reader parses simple lines, and all other lines are
-parsed one by one. Both give the same result.
+"""Read CSV files, also compressed with gzip, in batches. A fast reader parses simple lines, with the same result as for all
+others.
 
-Python's `csv` module in strict mode defines how a file is parsed, because pandas silently pads short rows, cuts long rows, and
-cuts texts at a zero byte. The fast reader (`PlainReader`) accepts only lines that `csv` parses in the same way.
+Python's `csv` module in strict mode defines how a file is parsed: pandas silently pads short rows, cuts long rows, and cuts
+texts at a zero byte. The fast reader (`PlainReader`) accepts only lines that `csv` parses in the same way.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ STRAY_LETTERS = "synthrelease.stray_letters"
 
 
 def _stray_letters(error: UnicodeError) -> tuple[str, int]:
-    """Decode bytes that are not valid UTF-8: return the characters that replace them, and the position after these bytes.
+    """Return the Windows-1252 characters for bytes that are not valid UTF-8, and the position after them.
 
-    The replaced bytes never include a line end, so each row is read independently of other rows.
+    The bytes never include a line end, so each row is read independently of other rows.
     """
     if not isinstance(error, UnicodeDecodeError):
         raise error
@@ -72,7 +72,6 @@ def open_text(file: Path, encoding: str, compressed: bool) -> io.TextIOWrapper:
 
 
 def open_bytes(file: Path, compressed: bool) -> IO[bytes]:
-    """Open a file as bytes. A compressed file is decompressed."""
     if not compressed:
         return file.open("rb")
     return gzip.open(file, "rb")  # type: ignore[return-value]
@@ -83,22 +82,12 @@ def _errors(encoding: str) -> str:
 
 
 def text_of(block: bytes, encoding: str) -> str:
-    """Decode whole lines to text.
-
-    Raises
-    ------
-    UnicodeError : if the bytes are not valid in the encoding.
-    """
+    """Decode whole lines. Raises UnicodeError."""
     return block.decode("utf-8" if encoding == "mixed" else encoding, _errors(encoding))
 
 
 def utf_8_of(block: bytes, encoding: str) -> bytes:
-    """Convert whole lines to UTF-8.
-
-    Raises
-    ------
-    UnicodeError : if the bytes are not valid in the encoding.
-    """
+    """Convert whole lines to UTF-8. Raises UnicodeError."""
     if block.isascii():
         return block
     text = text_of(block, encoding)
@@ -110,7 +99,7 @@ class Blocks:
 
     Parameters
     ----------
-    file, compressed, encoding : the path of the file, whether the file is compressed with gzip, and its encoding.
+    file, compressed, encoding : the path, whether it is compressed with gzip, and the encoding.
     longest : the number of characters after which a line may be cut, because the rest is not used.
     old_macs : whether lines may end with a carriage return alone if the file has no line feed.
     """
@@ -145,7 +134,7 @@ class Blocks:
         return _without_half_a_letter(block)
 
     def put_back(self, data: bytes) -> None:
-        """Put bytes back into the reader. The next read returns them first."""
+        """Put bytes back into the reader, which returns them first."""
         self._first = io.BytesIO(data + self._first.read())
 
     def _read(self, size: int) -> bytes:
@@ -166,7 +155,7 @@ class Blocks:
 
 
 def _without_half_a_letter(block: bytes) -> bytes:
-    """Remove a UTF-8 character at the end of the bytes that may be incomplete, and return the other bytes."""
+    """Return the bytes without a UTF-8 character at their end that may be incomplete."""
     end = len(block)
     while end and block[end - 1] & 0xC0 == 0x80:
         end -= 1
@@ -186,11 +175,11 @@ _MARK = "\ufeff".encode()
 
 
 class PlainReader:
-    """A fast reader for lines that need no full CSV parser: they have no difficult quotes, line ends or blanks.
+    """A fast reader for plain lines, which `csv`, in strict mode and with spaces after delimiters skipped, would certainly
+    parse as one row of `width` fields.
 
-    A line is plain if `csv`, in strict mode and with spaces after delimiters skipped, would certainly parse it as one row of
-    `width` fields. A plain line has at least two columns and no zero byte. It is not blank, and ends with LF or CR LF. Quotes
-    occur only around whole fields that end in the same line and do not begin with a space. All values remain texts.
+    A plain line has at least two columns and no zero byte, is not blank, and ends with LF or CR LF. Quotes occur only around
+    whole fields that end in the same line and do not begin with a space. All values remain texts.
 
     Parameters
     ----------
@@ -204,7 +193,7 @@ class PlainReader:
         self._places = [self._names[index] for index in places]
 
     def columns(self, data: bytes) -> list[Texts] | None:
-        """Parse whole lines in UTF-8, and return the requested columns. Return None if any line is not plain."""
+        """Return the requested columns of whole lines in UTF-8, or None if any line is not plain."""
         if len(self._names) < 2 or self._delimiter not in _DELIMITERS or b"\0" in data or data.startswith(_MARK):
             return None
         if not _lines_are_short(data, self._longest) or (b"\r" in data and not _returns_are_plain(data)):
@@ -239,9 +228,8 @@ def _texts(array: Any) -> Texts:
 
 
 def _lines_are_short(data: bytes, longest: int) -> bool:
-    """Return whether every block of `longest` / 2 bytes contains a line end. If the result is True, every line is shorter than
-    `longest` bytes. If it is False, a line may be longer.
-    """
+    """Return whether every block of `longest` / 2 bytes contains a line end, so that every line is shorter than `longest`
+    bytes."""
     half = max(longest // 2, 1)
     return all(data.find(b"\n", start, start + half) >= 0 for start in range(0, len(data) - half + 1, half))
 
@@ -355,9 +343,8 @@ def csv_reader(lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[l
 
 @contextmanager
 def longest_field() -> Iterator[None]:
-    """Within this context, limit the fields that the `csv` module reads to the longest allowed text. The limit applies to the
-    whole process. At the end, the earlier limit is restored.
-    """
+    """Limit the fields that the `csv` module reads, in the whole process, to the longest allowed text, until the context
+    ends."""
     limit = csv.field_size_limit(LONGEST_TEXT)
     try:
         yield
@@ -366,12 +353,10 @@ def longest_field() -> Iterator[None]:
 
 
 class _Lines:
-    """Iterates over the lines of a file, with their line ends. A line that is too long for a table is refused before it fills
-    the memory.
+    """Iterates over the lines of a file, with their line ends. A line that is too long is refused before it fills the memory.
 
-    `waiting` contains the unread lines of the current blocks. `length` is the number of characters of the current record so
-    far, and `blank` is the number of consecutive blank lines. The reader sets both to 0 after each record, and after lines that
-    another reader has read.
+    `waiting` contains the unread lines of the current block, `length` the number of characters of the current record so far,
+    and `blank` the number of consecutive blank lines. The reader sets both numbers to 0 after each record.
     """
 
     def __init__(self, blocks: Blocks, encoding: str, size: int):
@@ -401,11 +386,11 @@ class _Lines:
             yield line
 
     def put_back(self, block: bytes) -> None:
-        """Give the lines of a block to the iterator, which then returns them one by one before any other lines."""
+        """Iterate over the lines of this block next."""
         self._block, self.waiting = block, deque(io.StringIO(text_of(block, self._encoding), newline=""))
 
     def give_back(self) -> None:
-        """Put the lines that were not read back into the reader of blocks, which returns them again at the next read."""
+        """Put the unread lines back into the reader of blocks."""
         lines = self._block.splitlines(keepends=True)
         self._blocks.put_back(b"".join(lines[len(lines) - len(self.waiting) :]))
         self.waiting.clear()
@@ -416,12 +401,11 @@ class _Lines:
 
 
 def check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
-    """Check that the specified delimiter is right: if it does not split the first line into the needed columns, no other usual
-    delimiter may do so.
+    """Check that no other usual delimiter splits the first line into the needed columns if the specified one does not.
 
     Raises
     ------
-    InputError : if the needed columns are found with another delimiter, or if the file is empty.
+    InputError : if another delimiter does so, or if the file is empty.
     """
     if not first:
         raise InputError(f"The file contains no text. {NEEDED}")

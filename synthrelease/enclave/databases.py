@@ -1,7 +1,6 @@
-"""Read a table of a database in batches. The module `sources.opened` opens the table.
+"""Read the needed columns of a table of a database (opened by `sources.opened`) in batches, with a single SELECT statement.
 
-A single SELECT statement reads the needed columns. Messages of the libraries are never shown, because they may contain a value,
-or the URI with its password.
+Messages of the libraries are never shown, because they may contain a value, or the URI with its password.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ ROWS_AT_ONCE = 10_000
 
 
 def texts_of_database(name: str, column: Any) -> Texts:
-    """Convert an Arrow column of a database to texts. A timestamp with a time zone is written in UTC."""
+    """Convert an Arrow column of a database to texts, timestamps with a time zone in UTC."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -59,7 +58,7 @@ def texts_of_database(name: str, column: Any) -> Texts:
 
 
 def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """Convert rows of Python values from a database to batches of texts by column, with about `most_rows` rows each."""
+    """Convert rows of Python values to batches of texts by column, with about `most_rows` rows each."""
     row, n_rows, columns = 1, 0, [_Column(name) for name in needed]
     for batch in batches:
         for column, values in zip(columns, zip(*batch, strict=True), strict=True):
@@ -73,12 +72,11 @@ def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence
 
 
 class _Column:
-    """Converts a column of Python values to texts, one value at a time, and lists each text once. It lists a text twice only if
-    some of its values are typed (such as numbers) and others are not (see `Texts.typed`).
+    """Converts a column of Python values to texts, one value at a time, and lists each text once, or twice if only some of its
+    values are typed (see `Texts.typed`).
 
-    Texts are cached for the types in `_SAME_TEXT`, because equal values of such a type have equal texts. Each type has its own
-    cache, because True, 1 and 1.0 are equal in Python. For other types, the text is computed each time, because some decimals
-    cannot be compared, and equal timestamps may have different offsets.
+    Texts are cached only for types in `_SAME_TEXT`, whose equal values have equal texts, separately for each type, because
+    True, 1 and 1.0 are equal in Python. Some decimals cannot be compared, and equal timestamps may have different offsets.
     """
 
     _SAME_TEXT = (str, int, float, bool, date)
@@ -112,7 +110,7 @@ class _Column:
 
 
 def value_text(value: Any) -> str | None:
-    """Convert a value of a database to text. Timestamps are written in UTC, and durations below a day as a time of day."""
+    """Convert a value of a database to text: timestamps in UTC, and durations below a day as a time of day."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -146,22 +144,20 @@ _BROKEN = "Reading the table failed before its last row. Try again, or export th
 
 
 def database_batches(uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """Yield the batches of a table in a database that is given by a URI. Only the needed columns are read.
+    """Yield the batches of a table in a database that is given by a URI.
 
     Raises
     ------
-    InputError : if a library is missing, if the database does not answer, or if it does not have the table or a needed column.
+    InputError : if a library is missing, the database does not answer, or the table or a needed column does not exist.
     """
     return stoppable_batches(lambda stop: _sqlalchemy(stop, uri, table, needed, most_rows), NO_CONNECTION, _BROKEN)
 
 
 def duckdb_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """Yield the batches of a table in a DuckDB file."""
     return stoppable_batches(lambda stop: _duckdb(stop, path, table, needed, most_rows), NO_DUCKDB)
 
 
 def sqlite_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """Yield the batches of a table in a SQLite file. No additional library is needed."""
     return stoppable_batches(lambda stop: _sqlite(stop, path, table, needed, most_rows), NO_SQLITE)
 
 
@@ -177,7 +173,7 @@ def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str], 
 
 
 def _interrupt(connection: Any) -> None:
-    """Ask a database driver to stop, with the method that this driver provides."""
+    """Ask a database driver to stop, with the method that it provides."""
     for name in ("cancel", "interrupt"):
         getattr(connection, name, lambda: None)()
 

@@ -1,9 +1,9 @@
-"""Guard private counts, so that a mechanism can access them only through `spend`. Also draw random subsets of the rows, and
-split the rows at random.
+"""Guard private counts, so that a mechanism can access them only through `spend`. Also draw random subsets and pieces of the
+rows.
 
 A function that has no PrivateCounts in its signature cannot see private data. `spend` checks the charge against the plan before
-it passes the counts to a mechanism. The selection theorem does not cover failures of a mechanism (theory 2.7, failures). So a
-failure ends the run, and the error message is the same for all causes.
+it passes the counts to a mechanism. The selection theorem does not cover failures of a mechanism (theory 2.7, failures), so a
+failure ends the run, with the same message for all causes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
 
     Parameters
     ----------
-    size : the number of rows to draw, from 0 to the number of rows of the table.
+    size : from 0 to the number of rows of the table.
 
     Raises
     ------
@@ -47,10 +47,9 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
 
     Notes
     -----
-    The function draws the subset or its complement, whichever is smaller. The complement of a uniform subset is also a uniform
-    subset. Row numbers are drawn independently and uniformly, and the first `size` different numbers are kept. Given the
-    earlier numbers, the next different number is uniform over the remaining numbers. So every set of this size is equally
-    likely. The function needs at most one byte of memory for each row.
+    The smaller of the subset and its complement is drawn; the complement of a uniform subset is also uniform. Row numbers are
+    drawn independently and uniformly, and the first `size` different numbers are kept. Given the earlier numbers, the next
+    different number is uniform over the remaining numbers, so every set of this size is equally likely.
     """
     rows = table.total
     if not 0 <= size <= rows:
@@ -59,17 +58,16 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
 
 
 def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = SYSTEM) -> tuple[Counts, ...]:
-    """Split the rows of a table at random into parts of the given sizes, exactly as if the rows were put into a uniformly
-    random order, which is then cut into consecutive parts.
+    """Split the rows of a table at random into parts of the given sizes, as if a uniformly random order were cut into parts.
 
     Parameters
     ----------
-    sizes : the number of rows of each part. `PrivateCounts.split` checks these numbers.
+    sizes : the number of rows of each part, checked by `PrivateCounts.split`.
 
     Notes
     -----
     The first part of a random order is a uniform subset. Given the first part, the second part is a uniform subset of the
-    remaining rows, and so on (theory 11.11, counts of random pieces). The last part consists of the rows that are left.
+    remaining rows, and so on (theory 11.11, counts of random pieces).
     """
     pieces, left = [], table
     for size in sizes[:-1]:
@@ -80,7 +78,7 @@ def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = 
 
 
 def _drawn(table: Counts, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """Draw a uniformly random subset of the rows. Return the (n_cells,) number of its rows in each cell."""
+    """Return the (n_cells,) number of rows in each cell of a uniformly random subset."""
     rows = table.total
     smaller = min(size, rows - size)
     ends, counts = np.cumsum(table.counts), np.zeros(len(table), dtype=np.int64)
@@ -103,8 +101,8 @@ def _numbers(rows: int, few: int, entropy: SystemEntropy) -> Iterator[np.ndarray
 
 
 def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """Draw a set of `size` different numbers below `bound`, and return them in ascending order. All such sets are equally
-    likely. `size` must be at most `bound` / 2.
+    """Draw `size` different numbers below `bound`, in ascending order, with all sets equally likely. `size` is at most `bound`
+    / 2.
 
     The function never draws more numbers at a time than are still missing, so it can keep all different numbers.
     """
@@ -115,7 +113,7 @@ def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 def _marked(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """Draw a (bound,) mask that is True at `size` uniformly random positions, in one byte of memory per position."""
+    """Draw a (bound,) mask that is True at `size` uniformly random positions."""
     taken, missing = np.zeros(bound, dtype=bool), size
     while missing:
         taken[entropy.picks(np.full(min(missing, _AT_ONCE), bound))] = True
@@ -132,10 +130,9 @@ class Door:
 
     Attributes
     ----------
-    layout : the public columns and the number of bins of each column.
-    n_file : the number of all rows of the file, including excluded rows. It is public, and neighbouring files have the same
-        number.
-    entropy : the source of randomness for mechanisms. In every release, it is the operating system.
+    layout : the public columns and their numbers of bins.
+    n_file : the public number of all rows of the file, the same for neighbouring files.
+    entropy : the source of randomness for mechanisms; in every release, the operating system.
     """
 
     def __init__(self, counts: Counts, meter: Meter, entropy: SystemEntropy, n_file: int):
@@ -151,7 +148,7 @@ class Door:
         return f"{type(self).__name__}(columns={self.layout.columns})"
 
     def is_public(self, digests: Collection[str]) -> bool:
-        """Return whether this table equals one of some public tables, given their digests (see `Counts.digest`).
+        """Return whether this table equals one of the public tables with these digests (see `Counts.digest`).
 
         `enclave.ingest.check_not_public` explains why this may be revealed.
         """
@@ -162,7 +159,7 @@ class Door:
 
         Parameters
         ----------
-        charge : the planned charge of the mechanism. If there are several charges, the guarantee of the mechanism is their sum.
+        charge : the planned charge of the mechanism, or several charges whose sum is its guarantee.
         mechanism : a function that takes the counts. It must return only values that its guarantee covers, or a guarded object
             whose answers share the charge (`PrivateTables`). It should not fail on any table.
 
@@ -176,24 +173,20 @@ class Door:
         return opaque(lambda: mechanism(self.__counts))
 
     def with_plan(self, planned: Sequence[Charge]) -> Self:
-        """Return the table with a new privacy budget, from which these planned charges can be spent. A release calls this
-        method before its first attempt, again for each attempt (round), and after it accepts one.
-        """
+        """Return the table with a new privacy budget: these planned charges."""
         self._check_whole()
         same = copy(self)
         same._meter = Meter(planned)
         return same
 
     def rehearsed(self, entropy: SystemEntropy) -> Self:
-        """Return the table with another source of noise. Seeded noise protects nobody, so use it only for public data."""
+        """Return the table with another source of noise, for public data only: seeded noise protects nobody."""
         same = copy(self)
         same.entropy = entropy
         return same
 
     def _on(self, transformation: Transformation) -> PrivateCounts:
-        """Recode the rows to the bins of a transformation (a binning of each column). Results are cached. If the cached tables
-        would have more than 2^22 cells together, the earlier results are dropped.
-        """
+        """Recode the rows to the bins of a transformation. Results are cached up to 2^22 cells."""
         self._check_whole()
         tables, key = self._binned, tuple(binning.of_atom for binning in transformation.binnings)
         if key not in tables:
@@ -217,15 +210,14 @@ class Door:
             raise BudgetError("Refused: the table was divided, so only its pieces can be read. No private count was read.")
 
     def _changed(self, change: Callable[[Counts], Counts]) -> PrivateCounts:
-        """Return a private table with changed counts and the same privacy budget. This reveals nothing except the number of
-        rows. `change` is a function that takes the counts and returns the new counts.
-        """
+        """Return a private table with the counts that `change` returns, and the same privacy budget. This reveals only the
+        number of rows."""
         self._check_whole()
         return PrivateCounts(opaque(lambda: change(self.__counts)), self._meter, self.entropy, self.n_file)
 
 
 class PrivateRows(Door):
-    """The rows of a private file that the public rules do not exclude (the kept rows), as counts. Their number is private.
+    """The rows of a private file that the public rules keep, as counts. Their number is private.
 
     No charge can be spent on these rows until `with_plan` has added the planned charges.
     """
@@ -234,15 +226,12 @@ class PrivateRows(Door):
         super().__init__(kept, Meter(()), entropy, n_file)
 
     def all_of_them(self) -> PrivateCounts:
-        """Return all kept rows (rows that the public rules do not exclude). This call makes their number public;
-        `resizing.resize` explains when the guarantee allows this.
-        """
+        """Return all kept rows. This makes their number public; `resizing.resize` explains when the guarantee allows this."""
         return self._changed(lambda kept: kept)
 
     def some_of_them(self, size: int, filler: FillerRows) -> PrivateCounts:
-        """Return a uniformly random subset of `size` kept rows (rows that the rules keep). If there are fewer kept rows,
-        return all of them, and add the first of the public rows in `filler` until there are `size` rows.
-        """
+        """Return a uniformly random subset of `size` kept rows. If there are fewer, return all of them and the first rows of
+        `filler`."""
 
         def chosen(kept: Counts) -> Counts:
             missing = size - kept.total
@@ -265,38 +254,37 @@ class PrivateCounts(Door):
 
     @property
     def fit(self) -> PrivateCounts:
-        """Return the table to which the generator is fitted. Here, it is this table. A release that splits its rows uses
-        another class (`releasing.attempt`), which has one part for the generator and another part for the criteria.
-        """
+        """Return the table to which the generator is fitted: here this table. `releasing.attempt` has a class with two
+        parts."""
         return self
 
     @property
     def score(self) -> PrivateCounts:
-        """Return the table on which the criteria are evaluated. Here it is this table."""
+        """Return the table on which the criteria are evaluated: here this table."""
         return self
 
     def __repr__(self) -> str:
         return f"PrivateCounts(n={self.n}, columns={self.layout.columns})"
 
     def on(self, transformation: Transformation) -> PrivateCounts:
-        """Recode the table to the bins of a transformation (a binning of each column). The result has the same privacy budget,
-        and its rows keep their exact values (see `data.member_counts`).
+        """Recode the table to the bins of a transformation, with the same privacy budget. The rows keep their exact values (see
+        `data.member_counts`).
 
         Recoding reveals nothing and costs nothing.
         """
         return self._on(transformation)
 
     def split(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
-        """Split the rows at random into private tables of public sizes. Each part can be read only after its charges are
-        planned (see `with_plan`).
+        """Split the rows at random into private tables of public sizes. Each can be read only after its charges are planned
+        (`with_plan`).
 
         Parameters
         ----------
-        sizes : the number of rows of each part, at least 1. Their sum must be n. The sizes must depend only on public facts.
+        sizes : the number of rows of each part, at least 1, in total n. They must depend only on public facts.
 
         Raises
         ------
-        ValueError : if a size is below 1, or if the sum of the sizes is not n.
+        ValueError : if a size is below 1, or their sum is not n.
 
         Privacy
         -------
@@ -310,12 +298,8 @@ class PrivateCounts(Door):
 
 
 def opaque(code: Callable[[], Result]) -> Result:
-    """Run code that reads private counts, and hide the details of any failure.
-
-    Raises
-    ------
-    PrivateFailure : if the code fails. The message, the cause and the stack frames of the failure are not passed on.
-    """
+    """Run code that reads private counts. Any failure becomes a PrivateFailure without message, cause or stack frames of the
+    original."""
     try:
         return code()
     except Exception:

@@ -1,10 +1,10 @@
-"""Read fixed-width files. They have no header and no delimiters, and each column has fixed positions in the line.
+"""Read fixed-width files, without header and delimiters: each column has fixed positions in the line.
 
 Privacy
 -------
-Every line is read independently of the other lines: its values are the characters at public positions. If a line is too short,
-the values at its end are empty. An empty line is also a row, so the number of rows does not depend on the content of a row. In
-a hierarchical file, the lines of one record type form the table, and the other lines are rows of other tables.
+Every line is read independently of the others: its values are the characters at public positions, empty at the end of a short
+line. An empty line is also a row, so the number of rows does not depend on the content of a row. In a hierarchical file, the
+lines of one record type form the table.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def fixed_width_batches(
 
     Raises
     ------
-    InputError : as in `reading.batches`, and if the file contains a record type that [input.fixed_width] does not list.
+    InputError : as in `reading.batches`, and for a record type that [input.fixed_width] does not list.
     """
     layout = policy.fixed_width
     if layout is None:
@@ -78,7 +78,7 @@ def fixed_width_batches(
 
 
 def is_packed(file: Path) -> bool:
-    """Return whether the file has the name of a gzip file. Its first bytes are not read, because they belong to a row."""
+    """Return whether the file has the name of a gzip file. Its first bytes belong to a row and are not read."""
     return file.name.endswith(".gz")
 
 
@@ -105,7 +105,7 @@ def _columns(lines: list[bytes], positions: dict[str, Position], policy: InputTa
 
 
 def with_point(text: str, decimals: int, point: str) -> str:
-    """Insert the implied decimal point, as in 12.34 for 001234 with two decimals, into a number that has no point."""
+    """Insert the implied decimal point into a number without a point: 12.34 for 001234 with two decimals."""
     if not (match := _DIGITS.fullmatch(text)):
         return text
     digits = match[2].lstrip("0").zfill(decimals + 1)
@@ -113,13 +113,8 @@ def with_point(text: str, decimals: int, point: str) -> str:
 
 
 def _of_type(record: str, types: Texts, columns: dict[str, Texts], known: list[str]) -> dict[str, Texts]:
-    """Return the columns of the lines that have the record type `record`. `types` is the column of record types, and `known`
-    are the types that the specification lists.
-
-    Raises
-    ------
-    InputError : if a record type is unknown. The message does not show this type.
-    """
+    """Return the columns of the lines of the record type `record`. Raises InputError for a type outside `known`, without
+    showing it."""
     if not {*types.texts} <= {*known}:
         raise InputError(
             f"A line has a record type that [input.fixed_width] does not list. It lists only {listing(known)}. Add the missing "

@@ -1,10 +1,9 @@
-"""Read a private file or a table of a database, and count its rows by atomic cells (combinations of the finest bins). No other
-part of the program handles private rows.
+"""Read a private file or a table of a database, and count its rows by atomic cells. No other part of the program handles
+private rows.
 
 Public rules in the specification determine how each value is treated: as missing, as outside the bounds, as plausible or not.
-By default, no value can stop the program. For example, a text that is not a number counts as a missing value. If the
-specification says "error", the program refuses a file that contains such values. The message names the columns with such
-values, but no value, row or number of rows.
+By default, no value can stop the program: a text that is not a number counts as a missing value. If the specification says
+"error", the program refuses a file with such values. The message names their columns, but no value, row or number of rows.
 """
 
 from __future__ import annotations
@@ -60,29 +59,26 @@ def ingest(
     piece: PieceOfRegister | None = None,
     unit: UnitTable = ROWS_ALONE,
 ) -> PrivateRows:
-    """Read the private file once, and count its rows by atomic cells (combinations of the finest bins). Rows that the
-    public rules exclude are not counted. The returned counts are guarded (see `Door`).
+    """Read the private file once, and count the rows that the public rules keep, by atomic cells. The counts are guarded (see
+    `Door`).
 
     Parameters
     ----------
-    piece : the part of a split register whose rows are counted, or None for all rows.
-    unit : how rows are assigned to persons. With a key, only the first rows of each person are counted (see
-        `persons.first_rows`).
+    piece : the piece of a split register whose rows are counted, or None for all rows.
+    unit : how rows are assigned to persons. With a key, only the first rows of each are counted (`persons.first_rows`).
 
     Raises
     ------
-    InputError : if the file does not fit the specification. The message names columns, but no values. The error has no cause
-        and no stack frame of code that saw values. The message gives the number of a line that is not valid CSV, but never the
-        number of a line with a value that does not fit.
+    InputError : if the file does not fit the specification. The message names columns and lines that are not valid CSV, but
+        never a value or the line of a value. The error has no cause and no stack frame of code that saw values.
 
     Privacy
     -------
     The number of rows of the file is public. The rules decide about each row separately. Which rows they keep is private, and
-    so are the number of kept rows and all counts. `resizing.resize` makes the table for a release from the kept rows. Whether a
-    row belongs to a part of a split register is also such a rule (theory 11.12, pieces for ever). With a key, the number of
-    persons is public instead of the number of rows (theory 1.9, first rows of a person). With members, the number of roots is
-    public (theory 1.10, roots with their members). If the specification says "error", a value that does not fit stops the run.
-    Files with such values are outside the domain of the guarantee.
+    so are the number of kept rows and all counts. Whether a row belongs to a piece of a split register is also such a rule
+    (theory 11.12, pieces for ever). With a key, the number of persons is public instead of the number of rows (theory 1.9,
+    first rows of a person). With members, the number of roots is public (theory 1.10, roots with their members). If the
+    specification says "error", files with values that do not fit are outside the domain of the guarantee.
     """
     rows = _counted(path, lambda source: _read(source, schema, policy, raw, piece, unit))
     return PrivateRows(rows.kept, rows.n_file)
@@ -90,17 +86,16 @@ def ingest(
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """Facts about how well a file fits the specification, which the command `check` reports to the steward.
+    """How well a file fits the specification, for the command `check`.
 
     Attributes
     ----------
-    n_file : the public number of rows. With a key, it is the largest number of records that all persons together may have.
-    unread, many : messages for the steward. They state exact facts about the file. `unread` names columns with texts that are
-        not a number or not a date, and says if no member has the key of a root. `many` names columns in which more than one row
-        in ten has no fitting value. It also reports keys of members that no root has, and keys that are or may be written in
-        two ways.
-    fits : whether, in each column and for each reason (missing, outside, not a number or date), at most one row in ten has no
-        fitting value, and whether at most one key of members in ten has no root.
+    n_file : the public number of rows; with a key, the largest number of records that all persons together may have.
+    unread, many : messages with exact facts for the steward. `unread`: columns with texts that are not a number or date, or no
+        member has the key of a root. `many`: columns in which more than one row in ten has no fitting value, keys of members
+        without a root, and keys that are or may be written in two ways.
+    fits : whether, in each column and for each reason, at most one row in ten has no fitting value, and at most one key of
+        members in ten has no root.
     """
 
     n_file: int
@@ -112,8 +107,7 @@ class Fit:
 def check_fit(
     path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, unit: UnitTable = ROWS_ALONE
 ) -> Fit:
-    """Read a private file in the same way as a release, and return facts about how well it fits the specification. No row is
-    kept in memory.
+    """Read a private file as a release does, and return how well it fits the specification. No row is kept in memory.
 
     Raises
     ------
@@ -122,8 +116,8 @@ def check_fit(
     Privacy
     -------
     No privacy guarantee covers these facts, and no release publishes them. A single record may determine whether a column
-    contains a text that is not a number, or whether more than a tenth of the rows do not fit. Without this check, a wrong
-    decimal mark, unit, date format, or spelling of a category or key would be discovered only after the budget was charged.
+    contains a text that is not a number, or whether more than a tenth of the rows do not fit. The check finds a wrong decimal
+    mark, unit, date format or spelling before the budget is charged.
     """
     noticed = tuple(replace(column, outside="drop") if column.outside == "clip" else column for column in schema.columns)
     noticing = replace(schema, columns=noticed)
@@ -137,9 +131,7 @@ def check_fit(
 
 
 def tables_in(source: Source, schema: Schema, policy: InputTable) -> Source:
-    """Return the source of the two tables in a hierarchical file: the roots (such as households) and the members (such as
-    persons). Return any other source unchanged.
-    """
+    """Return the source of the roots and the members in a hierarchical file, and any other source unchanged."""
     return source if schema.linked is None or policy.fixed_width is None else source.divided(policy.fixed_width.records)
 
 
@@ -158,14 +150,13 @@ def _spellings(source: Source, schema: Schema, policy: InputTable, unit: UnitTab
 def read_public(
     path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, unit: UnitTable = ROWS_ALONE
 ) -> Counts:
-    """Count the rows of a public file, except the rows that the rules exclude. Only the rehearsal may call this function.
+    """Count the rows of a public file that the rules keep. Only the rehearsal may call this function.
 
-    If several rows of a person are equal in the columns that order them, they are ordered at random. The order is the same
-    whenever the public file is read.
+    Rows of a person that are equal in the columns of the order are in a random order, the same in every reading.
 
     Raises
     ------
-    InputError : as in `ingest`, and also if a text is not a number or not a date, or if the rules exclude all rows.
+    InputError : as in `ingest`, and if a text is not a number or date, or the rules exclude all rows.
     """
     rows = _counted(path, lambda source: _read(source, schema, policy, raw, None, unit, SeededEntropy(_SEED)))
     if rows.unread:
@@ -180,19 +171,13 @@ def read_public(
 
 @dataclass(frozen=True, kw_only=True)
 class _KeptRows(Fit):
-    """The facts about a file (see `Fit`), and the counts of the rows that the plausibility rules keep."""
+    """The facts about a file, and the counts of the rows that the plausibility rules keep."""
 
     kept: Counts
 
 
 def _counted(path: str | Path | Source, read: Callable[[Source], _KeptRows]) -> _KeptRows:
-    """Count the rows of a file, and raise errors without private details.
-
-    Raises
-    ------
-    InputError : as in `ingest`. The error is raised in this function, so that it has no cause and no stack frame of code that
-        saw values.
-    """
+    """Count the rows of a file. InputErrors are raised here, without a cause or stack frame of code that saw values."""
     path, problem = Source.of(path), ""
     try:
         rows = read(path)
@@ -267,9 +252,7 @@ def _read(
 
 @dataclass(frozen=True, kw_only=True)
 class CalledPublic:
-    """A file that the user declared to be public: its role in messages (such as "the prior 'public.csv'"), its size in bytes,
-    its SHA-256 checksum and, if known, its path.
-    """
+    """A file that the user declared to be public: its role in messages, size in bytes, SHA-256 checksum and, if known, path."""
 
     role: str
     size: int
@@ -283,8 +266,8 @@ class CalledPublic:
 
 
 def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) -> None:
-    """Check that a private file is not identical to one of these public files. The private file is opened only if it has the
-    same size as a public file. Databases are not checked.
+    """Check that a private file is not identical to one of these public files. It is opened only if it has the size of one of
+    them. Databases are not checked.
 
     Raises
     ------
@@ -308,9 +291,8 @@ def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) 
 
 
 def digest_of(source: Source) -> str:
-    """Return the SHA-256 digest of a file. For several files, return the digest of their digests in order. For a database that
-    is given by a URI, return the digest of an empty string.
-    """
+    """Return the SHA-256 digest of a file; for several files, of their digests in order; for a database with a URI, of an empty
+    string."""
     if source.members is not None:
         digests = "".join(map(digest_of, source.tables()))
         return hashlib.sha256(digests.encode()).hexdigest()
@@ -321,6 +303,5 @@ def digest_of(source: Source) -> str:
 
 
 def _digest_of_file(file: Path) -> str:
-    """Return the SHA-256 digest of a file, which is read in blocks."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()

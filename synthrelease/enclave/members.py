@@ -1,14 +1,14 @@
-"""Join roots (such as households) with their members (such as persons), from two files with a key or from one file. A root with
-all its members becomes one wide row. It has a block of columns, called a slot, for each possible member (see `data.linked`).
+"""Join roots (such as households) with their members, from two files with a key or from one file, into wide records (see
+`data.linked`).
 
 Privacy
 -------
 The wide record of a key depends only on the rows with this key. So replacing a root and any number of its members replaces one
-record (theory 1.10, roots with their members). The order of rows has no effect in either file, and nothing is drawn at random.
-The output contains the counts of wide records, with at most one record for each key, and the number of different keys in both
-files. The number of keys is public, but the number of members is not. A key is kept if it has exactly one root and an allowed
-number of members, and if every member up to the maximum number has a bin in every column. In a single file, all rows of a key
-must have the same values in the columns of the root. Only a digest of each key is kept in memory (see `persons.marker`).
+record (theory 1.10, roots with their members). The order of rows has no effect, and nothing is drawn at random. The output
+contains the counts of wide records, at most one for each key, and the number of different keys in both files, which is public;
+the number of members is not. A key is kept if it has exactly one root and an allowed number of members, and every member up to
+the maximum number has a bin in every column. In a single file, all rows of a key must have the same values in the columns of
+the root. Only a digest of each key is kept in memory (see `persons.marker`).
 """
 
 from __future__ import annotations
@@ -35,18 +35,16 @@ from synthrelease.sources.source import Source, check_members, unwritten
 
 
 def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> CountedRows:
-    """Count how often each wide record occurs: a root (such as a household) with all its members. Every key of a root or member
-    has one wide record, and the `n_rows` of the result is the number of keys.
+    """Count how often each wide record occurs. Every key of a root or member has one, and `n_rows` is the number of keys.
 
     Parameters
     ----------
-    source : the file of the roots and the file of their members, or a single file of members that also has the columns of their
-        roots.
+    source : the files of the roots and of their members, or a single file of members with the columns of their roots.
     schema : the schema of the wide record.
 
     Raises
     ------
-    InputError : as in `count_batches`, and also if no row has a key, or if a file was changed while it was read.
+    InputError : as in `count_batches`, and if no row has a key, or a file was changed while it was read.
     """
     linked = schema.linked
     if linked is None:
@@ -83,14 +81,13 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class _Rows:
-    """The rows of a file that have a key, such as the number of a household. They are private: the repr shows no value.
+    """The rows of a file that have a key. They are private: the repr shows no value.
 
     Attributes
     ----------
     marks : (n_rows, 2) digests of the keys of the rows.
     of_root : for each column of the roots, the (n_rows,) bins; negative if a row has no bin.
-    of_member : for each column of the members, the (n_rows,) bins. If slots have different bins for a column, there are several
-        arrays.
+    of_member : for each column of the members, the (n_rows,) bins, in several arrays if slots have different bins.
     order : the sort keys of the members, the most significant first.
     """
 
@@ -101,7 +98,7 @@ class _Rows:
 
 
 class _Reading:
-    """Reads the rows of roots (such as households) and members (such as persons), and records values without a bin.
+    """Reads the rows of roots and members, and records values without a bin.
 
     Attributes
     ----------
@@ -152,9 +149,8 @@ class _Reading:
         )
 
     def _order(self) -> list[tuple[str, Callable[[Texts], list[np.ndarray]], int]]:
-        """Return how the members of a root are sorted. Each item contains the name of a column, a function that computes
-        sort keys from the texts of this column, and the number of these sort keys.
-        """
+        """Return the sort keys of members: the name of a column, a function that computes sort keys from its texts, and their
+        number."""
         order: list[tuple[str, Callable[[Texts], list[np.ndarray]], int]] = []
         if self.linked.reference is not None:
             name, text = self.linked.reference
@@ -165,31 +161,27 @@ class _Reading:
 
 
 def _others(texts: Texts, text: str, policy: InputTable) -> np.ndarray:
-    """Return sort keys that put the rows with this text first: an (n_rows,) array with 0 for these rows, and 1 for all
-    others. Numbers are compared in the same way as keys.
-    """
+    """Return (n_rows,) sort keys: 0 for rows with this text, compared like keys, and 1 for all others."""
     reference = key_text(text, policy.decimal)
     same = [key is not None and key[0] == reference for key in keys_of(texts, policy)]
     return np.where(np.array(same, dtype=bool)[texts.codes], 0, 1).astype(np.uint64)
 
 
 def _kind(column: Column) -> np.dtype:
-    """Return the integer type for a column's bins: int16, or int32 for many bins. A row without a bin is negative."""
+    """Return the integer type for a column's bins, which are negative without a bin: int16, or int32 for many bins."""
     return np.dtype(np.int16 if len(column.atoms) < 2**15 else np.int32)
 
 
 def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-    """Number the different keys from 0. Each row of two (n_rows, 2) arrays is the digest of a key. Return how many different
-    keys there are, and for each array the (n_rows,) numbers of its keys.
-    """
+    """Number the different keys from 0, given two (n_rows, 2) arrays of digests. Return how many there are, and the (n_rows,)
+    numbers for each array."""
     groups = EqualRows.of([*np.concatenate([first, second]).T])
     return len(groups.starts), groups.ranks[: len(first)], groups.ranks[len(first) :]
 
 
 def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Find the keys that have exactly one root (such as a household), with a bin in every column. Return an (n_keys,) mask of
-    these keys and, for each column, the roots' (n_keys,) bins. In a single file, the rows of a key must agree in these columns.
-    """
+    """Return an (n_keys,) mask of the keys with exactly one root that has a bin in every column, and the (n_keys,) bins of each
+    column. In a single file, the rows of a key must agree in these columns."""
     times = np.bincount(of_rows, minlength=keys)
     complete, columns = (times > 0) if one_file else (times == 1), list[np.ndarray]()
     for bins in rows.of_root:
@@ -202,9 +194,8 @@ def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple
 
 
 def _members(keys: int, of_rows: np.ndarray, rows: _Rows, reading: _Reading, wide: dict[str, np.ndarray]) -> np.ndarray:
-    """Write the members of every key (such as the persons of a household), and their number, into the wide records. Return
-    an (n_keys,) mask: True if the number is allowed and every member with a place in the record has a bin in every column.
-    """
+    """Write the members of every key and their number into the wide records. Return an (n_keys,) mask: True if the number is
+    allowed and every member in the record has a bin in every column."""
     linked, schema = reading.linked, reading.schema
     ordered = np.lexsort([*rows.of_member[::-1], *rows.order[::-1], of_rows])
     keys_in_order = of_rows[ordered]

@@ -1,10 +1,9 @@
-"""Select the first k rows of each person. Only rows that the rules allow are considered.
+"""Select the first k of the rows of each person that the rules allow.
 
-A person's rows are sorted by the columns that the configuration states. Rows that are equal in these columns (all rows, if no
-column is stated) are in random order. Other columns have no influence on which rows are kept, except through the rules. The
-kept rows of a person depend only on this person's rows, and on a random number (coin) for each row. So replacing all rows of
-one person changes at most k kept records (theory 1.9, first rows of a person). The order of the rows in the file does not
-change the probability of any choice.
+A person's rows are sorted by the columns that the configuration states; rows that are equal in these columns are in random
+order. Other columns have no influence, except through the rules. The kept rows of a person depend only on this person's rows,
+and on a random number (coin) for each row. So replacing all rows of one person changes at most k kept records (theory 1.9,
+first rows of a person). The order of the rows in the file does not change the probability of any choice.
 
 Privacy
 -------
@@ -47,8 +46,8 @@ NO_MARKS = np.zeros((0, 2), dtype=np.uint64)
 
 
 def keys_of(texts: Texts, policy: InputTable, missing_keys: Iterable[str] = ()) -> Iterator[tuple[str, str] | None]:
-    """Yield, for each text, the key in normal form (12 for 12.0) and the key as written. Yield None if the text is not a key:
-    if it is blank, null, a missing value, or listed in `missing_keys`.
+    """Yield, for each text, the key in normal form (12 for 12.0) and as written, or None if it is blank, null, missing, or in
+    `missing_keys`.
 
     Each result depends only on the text of the row, on whether the file stores the text as a number, and on public settings.
     """
@@ -67,15 +66,14 @@ def marker(
     form: Callable[[str, str], str] = lambda key, written: key,
     missing_keys: Sequence[str] = (),
 ) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
-    """Return a function that replaces keys, such as numbers of persons, by digests. It takes the texts of a column, and returns
-    the (n_rows, 2) digests and an (n_rows,) mask of the rows that have a key. Spaces around a key are ignored.
+    """Return a function that takes the texts of a column of keys, and returns their (n_rows, 2) digests and an (n_rows,) mask
+    of the rows that have a key.
 
     Parameters
     ----------
-    secret : the 32 secret bytes on which the digests depend. To compare the digests of several files, use the same secret for
-        all of them. By default, a new secret is drawn.
-    form : a function that takes the normal form of a key and the key as written, and returns the text whose digest is computed.
-    missing_keys : texts that mean that a row has no key, in addition to the missing values of the policy.
+    secret : the 32 secret bytes on which the digests depend, the same for all files whose digests are compared; by default new.
+    form : a function of the normal form of a key and the key as written, which returns the text whose digest is computed.
+    missing_keys : texts that mean that a row has no key, besides the missing values of the policy.
     """
     secret = secret or secret_bytes(32)
 
@@ -92,7 +90,7 @@ def marker(
 
 
 def different(marks: np.ndarray) -> np.ndarray:
-    """Return the distinct digests as a sorted (n, 2) array. For an array with more columns, return its distinct rows."""
+    """Return the distinct rows of an (n, 2) array of digests, or of a wider array, sorted."""
     return marks[EqualRows.of([*marks.T]).first]
 
 
@@ -119,20 +117,18 @@ def first_rows(
     entropy: SystemEntropy = SYSTEM,
     rule: BinRule | None = None,
 ) -> CountedRows:
-    """Count the first rows of each person, at most `unit.records` rows per person. The `n_rows` of the result is the
-    largest possible number of such rows: the number of persons times `unit.records`.
+    """Count the first rows of each person, at most `unit.records`. `n_rows` is the number of persons times `unit.records`.
 
     Parameters
     ----------
     rows : batches with the columns of the schema and the columns of `unit`.
-    unit : how rows are assigned to persons. The unit must have a key. Rows that have no key are excluded.
-    entropy : the source of the coins, which order the rows of a person that are equal in the columns of the order. For private
-        files, it must be the operating system.
-    rule : the rule that assigns a bin to each text; None for the bins of the schema.
+    unit : how rows are assigned to persons, by a key. Rows without a key are excluded.
+    entropy : the source of the coins; for private files, the operating system.
+    rule : the rule that assigns a bin to each text; by default the bins of the schema.
 
     Raises
     ------
-    InputError : as in `count_batches`, and also if no row has a key.
+    InputError : as in `count_batches`, and if no row has a key.
     """
     if unit.key is None:
         raise ValueError("without a key, the rows of a person are unknown")
@@ -161,10 +157,10 @@ def first_rows(
 
 
 class Persons:
-    """Collects the keys of all persons, as digests, and the first rows of each person among the rows added so far.
+    """Collects the keys of all persons, as digests, and the first rows of each among the rows added so far.
 
-    A row that comes after k other rows of the same person cannot be among the first k rows. Such rows are discarded from time
-    to time, so memory grows with the number of persons and not with the number of rows.
+    A row that comes after k other rows of the same person is discarded, so memory grows with the number of persons and not of
+    rows.
 
     Parameters
     ----------
@@ -184,11 +180,11 @@ class Persons:
     def add(
         self, read: int, marks: np.ndarray, of_rows: np.ndarray, order: Sequence[np.ndarray], bins: Sequence[np.ndarray]
     ) -> None:
-        """Add a batch of rows, and discard rows that are no longer needed from time to time.
+        """Add a batch of rows.
 
         Parameters
         ----------
-        read : the number of rows that were read, with or without a key.
+        read : the number of rows read, with or without a key.
         marks : (n, 2) digests of all rows with a key, kept or not.
         of_rows, order, bins : for the kept rows: digests, sort keys with the coin last, and the bins of each column.
         """
@@ -201,7 +197,7 @@ class Persons:
             self._collected = self._left = max(self.number(), len(self._rows[0][0]))
 
     def number(self) -> int:
-        """Return the number of persons, which is the number of different keys."""
+        """Return the number of persons: of different keys."""
         self._marks = [different(np.concatenate(self._marks))]
         return len(self._marks[0])
 
@@ -211,7 +207,7 @@ class Persons:
         return Counts.of(self._rule.layout, [column[0] for column in self._rows[self._n_before_bins :]])
 
     def _let_go(self) -> None:
-        """Discard all rows except the first rows of each person, up to the largest allowed number per person."""
+        """Discard all rows except the first rows of each person."""
         rows = [np.concatenate(column) for column in self._rows]
         persons = EqualRows.of(rows[:2])
         number, rows_of_each = persons.ranks, np.diff(persons.starts, append=len(rows[0]))
@@ -232,11 +228,10 @@ WORDS = 3
 
 
 def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], list[np.ndarray]]:
-    """Return a function that computes sort keys from the texts of a column, so that rows can be sorted by this column. The
-    sort key of a row depends only on the text of this row.
+    """Return a function that computes sort keys from the texts of a column, each from the text of its row alone.
 
-    Dates are sorted by time, numbers by size, and other texts by their first 16 bytes in UTF-8. Rows that have no value come
-    last. Dates such as 2020-01-31, with or without a time, are sorted as texts.
+    Dates are sorted by time, numbers by size, and other texts by their first 16 bytes in UTF-8. Rows without a value come last.
+    Dates such as 2020-01-31, with or without a time, are sorted as texts.
     """
     missing = frozenset(policy.missing_values)
 
@@ -262,7 +257,7 @@ def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], 
 
 
 def _of_number(number: float) -> bytes:
-    """Encode a number in 16 bytes, so that the encoded numbers are sorted in the same order as the numbers."""
+    """Encode a number in 16 bytes that sort like the numbers."""
     bits = np.array([number + 0.0], dtype=np.float64).view(np.uint64)[0]  # -0 and 0 are the same number
     ordered = ~bits if bits & _SIGN else bits | _SIGN
     return int(ordered).to_bytes(8, "big") + bytes(8)
@@ -278,9 +273,8 @@ def _of_number(number: float) -> bytes:
 def keys_in_two_ways(
     sources: Iterable[Source], schema: Schema, policy: InputTable, name: str, missing_keys: Sequence[str] = ()
 ) -> tuple[int, int, int]:
-    """Return three numbers: how many keys the files write in more than one way (12 and 12.0), how many keys are the same number
-    as another key (007 and 7), and how many different keys there are.
-    """
+    """Return how many keys the files write in more than one way (12 and 12.0), how many are the same number as another key (007
+    and 7), and how many there are."""
     secret = secret_bytes(32)
     key, spelling = marker(policy, secret, missing_keys=missing_keys), marker(policy, secret, lambda key, written: written)
     number = marker(policy, secret, lambda key, written: key_number(key, policy.decimal))

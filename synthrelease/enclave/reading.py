@@ -1,8 +1,7 @@
-"""Read a private table of any format in batches. The format is recognised by the first line or the name of the file, and the
-header is checked.
+"""Read a private table of any format in batches. The first line or the name of the file determines the format.
 
-All values are converted to texts, so the result does not depend on the format of the file. For example, a whole number becomes
-"3", a date "1990-04-01", and a boolean "True" or "False". Other numbers become the shortest text that represents them.
+All values are converted to texts, so the result does not depend on the format: a whole number becomes "3", a date "1990-04-01",
+a boolean "True" or "False", and any other number the shortest text that represents it.
 """
 
 from __future__ import annotations
@@ -39,22 +38,21 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 def batches(
     source: str | Path | Source, schema: Schema, policy: InputTable, more: Sequence[str] = (), *, only: bool = False
 ) -> Iterator[Batch]:
-    """Yield the rows of a table in batches, in order. Each batch consists of the number of its first row, counted from 1, and
-    the needed columns by name.
+    """Yield the rows of a table in batches, in order: the number of the first row, counted from 1, and the needed columns by
+    name.
 
-    Blank lines of a CSV file are not rows. If the file has only one column, each blank line is a row with an empty cell. A
-    batch has at most ROWS_PER_BATCH rows, and about VALUES_PER_BATCH values, so memory does not grow with the file.
+    Blank lines of a CSV file are not rows, unless it has only one column. A batch has at most ROWS_PER_BATCH rows, and about
+    VALUES_PER_BATCH values, so memory does not grow with the file.
 
     Parameters
     ----------
-    more : further columns to read, in addition to the columns of the schema.
-    only : whether to read only the columns in `more`, and not those of the schema.
+    more : further columns to read.
+    only : whether to read only these, and not the columns of the schema.
 
     Raises
     ------
-    InputError : if the file cannot be read, if its header does not have the needed columns, or if a row has more or fewer
-        fields than the header. Messages quote names from the header, but never the content of a row. The caller adds the name
-        of the file.
+    InputError : if the file cannot be read, its header lacks a needed column, or a row has more or fewer fields than the
+        header. Messages quote the header, but never the content of a row. The caller adds the name of the file.
     """
     source = Source.of(source)
     needed = list(dict.fromkeys([*([] if only else needed_columns(schema)), *more]))
@@ -80,13 +78,7 @@ def batches(
 
 
 def check_one_record_type(policy: InputTable) -> None:
-    """Check that the specification of a table in several files has no record types. They are supported only for a single
-    hierarchical file.
-
-    Raises
-    ------
-    InputError : if the specification states record types.
-    """
+    """Raise InputError if the specification of a table in several files has record types."""
     if policy.fixed_width is not None and policy.fixed_width.record_type is not None:
         raise InputError(
             "A fixed-width table with record types must be a single file, but this table has several files. Delete record_type "
@@ -95,12 +87,7 @@ def check_one_record_type(policy: InputTable) -> None:
 
 
 def file_batches(file: Path, needed: list[str], policy: InputTable, table: str | None = None) -> Iterator[Batch]:
-    """Yield the batches of one file, in order.
-
-    Raises
-    ------
-    InputError : as in `batches`.
-    """
+    """Yield the batches of one file, in order. Raises the errors of `batches`."""
     table = table or policy.table
     start, most_rows = start_of(file), _most_rows(needed)
     if policy.fixed_width is not None:  # even if the first line, which is a row, looks like another format
@@ -120,14 +107,8 @@ def file_batches(file: Path, needed: list[str], policy: InputTable, table: str |
 
 
 def whole(read: Iterator[Batch], kind: str) -> Iterator[Batch]:
-    """Yield the batches that a library reads. If it fails, raise an InputError with a message that does not depend on rows.
-
-    A library can fail in many ways on a damaged file, and its messages may quote a value.
-
-    Raises
-    ------
-    InputError : if the library fails.
-    """
+    """Yield the batches that a library reads. If it fails, raise an InputError that does not depend on rows: messages of
+    libraries may quote a value."""
     try:
         yield from read
         return
@@ -145,12 +126,7 @@ def _most_rows(needed: Sequence[str]) -> int:
 
 
 def is_compressed(start: bytes, policy: InputTable) -> bool:
-    """Return whether a CSV file is compressed with gzip.
-
-    Raises
-    ------
-    InputError : if the file is not a CSV file.
-    """
+    """Return whether a CSV file is compressed with gzip. Raises InputError for another format."""
     if start.startswith(UTF_16):
         raise InputError(utf_16(policy.encoding))
     line = first_line(start)
@@ -161,13 +137,8 @@ def is_compressed(start: bytes, policy: InputTable) -> bool:
 
 
 def start_of(file: Path) -> bytes:
-    """Return the first 1,024 bytes of a file, or all bytes of a shorter file. Only regular files are opened, because reading
-    from a pipe may never end.
-
-    Raises
-    ------
-    InputError : if the file is empty or cannot be opened.
-    """
+    """Return the first 1,024 bytes of a file, or all of a shorter one. Raises InputError if it is empty or no readable regular
+    file: reading from a pipe may never end."""
     start = b""
     try:
         if stat.S_ISREG(file.stat().st_mode):

@@ -1,13 +1,13 @@
-"""Read and check record numbers. They determine to which part (piece) of a split register each row belongs. Also count the rows
-of one piece.
+"""Read and check record numbers, which determine the piece of a split register to which each row belongs, and count the rows of
+one piece.
 
-The piece to which a record number belongs depends only on the number and the secret key (`SplitKey`), so it is the same in
-every year. 12, 12.0 and 1.2e+01 are the same number in every file (see `key_text`). Spaces around a number are ignored.
+The piece depends only on the record number and the secret key (`SplitKey`), so it is the same in every year. 12, 12.0 and
+1.2e+01 are the same number in every file (see `key_text`).
 
 Privacy
 -------
 A record number is public and never changes, so the guarantee does not protect it. Whether numbers are missing, repeated or
-changed depends only on the numbers. Whether a file can be read at all may depend on any value of a row. So a release reads the
+changed depends only on the numbers. Whether a file can be read at all may depend on any value of a row, so a release reads the
 numbers together with the rows, after the budget was charged. No message contains a record number.
 """
 
@@ -54,21 +54,21 @@ class SplitKey:
 
     @property
     def digest(self) -> str:
-        """Return the SHA-256 digest of the key. It identifies the key without revealing it."""
+        """Return the SHA-256 digest of the key, which identifies it without revealing it."""
         return hashlib.sha256(b"synthrelease split key\0" + self.secret).hexdigest()
 
     def mark(self, number: str) -> bytes:
-        """Return the HMAC-SHA256 of a record number (32 bytes). It looks random to anyone who does not have the key."""
+        """Return the HMAC-SHA256 of a record number (32 bytes), which looks random to anyone without the key."""
         return hmac.digest(self.secret, number.encode("utf-8", "surrogatepass"), "sha256")
 
 
 def key_beside(ledger: Path) -> Path:
-    """Return the default path of the key that belongs to a ledger: `<ledger>.key`."""
+    """Return the default path of the key of a ledger: `<ledger>.key`."""
     return ledger.with_name(ledger.name + ".key")
 
 
 def write_key(path: Path, key: SplitKey) -> None:
-    """Write a key to a new file that only its owner can read. Return when the file is safely on the disk.
+    """Write a key to a new file that only its owner can read, and return when it is safely on the disk.
 
     Raises
     ------
@@ -89,12 +89,11 @@ def write_key(path: Path, key: SplitKey) -> None:
 
 
 def read_key(path: Path) -> SplitKey:
-    """Read a key from a file. No error message quotes the content of the file.
+    """Read a key from a file. No error message quotes the content.
 
     Raises
     ------
-    InputError : if the file does not exist or contains no key, or if other users have permissions for it (not checked on
-        Windows).
+    InputError : if the file does not exist, contains no key, or other users have permissions for it (except on Windows).
     """
     content, problem = "", "There is no such file. It should contain the secret key of the split"
     try:
@@ -122,8 +121,8 @@ _USUAL = InputTable()
 
 @dataclass(frozen=True, kw_only=True)
 class PieceOfRegister:
-    """What a release needs to read its piece of a split register: the key, the piece, and the digest of the record numbers when
-    the register was split.
+    """What a release needs to read its piece of a split register: the key, the piece, and the digest of the record numbers at
+    the split.
 
     `as_written` is true for a register that was split with version 1.0.0, if some of its numbers are not in their normal form.
     """
@@ -134,28 +133,23 @@ class PieceOfRegister:
     as_written: bool = False
 
     def numbers(self, policy: InputTable) -> RecordNumbers:
-        """Return an empty collection for the record numbers of a file. `policy` states how this file is read."""
+        """Return an empty collection for the record numbers of a file that `policy` describes."""
         return RecordNumbers(self.key, self.rule.by, self.rule.of, policy, as_written=self.as_written)
 
     @property
     def of_first_version(self) -> PieceOfRegister:
-        """Return the same piece for a register that was split with version 1.0.0. Numbers are compared as they are written."""
+        """Return the same piece for a register that was split with version 1.0.0: numbers are compared as written."""
         return replace(self, as_written=True)
 
     def fits(self, numbers: RecordNumbers) -> bool:
-        """Return whether the record numbers are the same as in the split. It is False if they are repeated or missing."""
+        """Return whether the record numbers are the same as in the split, and neither repeated nor missing."""
         try:
             return numbers.digest() == self.register
         except InputError:
             return False
 
     def check(self, numbers: RecordNumbers) -> None:
-        """Check that the record numbers are the same as when the register was split.
-
-        Raises
-        ------
-        InputError : if the numbers differ, are repeated, or if there are none.
-        """
+        """Raise InputError unless the record numbers are the same as in the split."""
         if numbers.digest() != self.register:
             raise InputError(
                 f"column {self.rule.by!r}: The record numbers have changed since the register was split. A new, removed or "
@@ -165,12 +159,11 @@ class PieceOfRegister:
 
 
 class RecordNumbers:
-    """Collects the record numbers of a register in batches, and computes the piece of each row. This needs 16 bytes of memory
-    for each row.
+    """Collects the record numbers of a register in batches, in 16 bytes for each row, and computes the piece of each row.
 
     Parameters
     ----------
-    policy : how the file is read: its decimal mark, and the texts that mean that a row has no number.
+    policy : the decimal mark, and the texts that mean that a row has no number.
     as_written : whether 12 and 12.0 are different numbers, as in version 1.0.0.
     """
 
@@ -180,13 +173,8 @@ class RecordNumbers:
         self.n_rows = 0
 
     def add(self, texts: Texts) -> np.ndarray:
-        """Add the record numbers of some rows. Return the (n_rows,) pieces of the split register to which the rows belong, from
-        1 to the number of pieces.
-
-        Raises
-        ------
-        InputError : if a row has no number.
-        """
+        """Add the record numbers of some rows. Return their (n_rows,) pieces, from 1. Raises InputError if a row has no
+        number."""
         used = np.bincount(texts.codes, minlength=len(texts.texts)).astype(bool)
         piece, marks = np.zeros(len(used), dtype=np.int64), np.zeros((len(used), 2), dtype=np.uint64)
         for index, key in enumerate(keys_of(texts, self._policy)):
@@ -203,8 +191,8 @@ class RecordNumbers:
         return piece[texts.codes]
 
     def digest(self) -> str:
-        """Return a digest of the set of numbers. It is computed with the key, and does not depend on the order of the rows. Two
-        different sets have the same digest with a probability of 2^-256.
+        """Return a keyed digest of the set of numbers, whatever the order of the rows. Two different sets have the same digest
+        with a probability of 2^-256.
 
         Raises
         ------
@@ -223,12 +211,11 @@ class RecordNumbers:
 def read_numbers(
     source: str | Path | Source, schema: Schema, policy: InputTable, rule: SplitRule, key: SplitKey, *, as_written: bool = False
 ) -> RecordNumbers:
-    """Read the record numbers of a private file. No other column is read.
+    """Read the record numbers of a private file, and no other column.
 
     Raises
     ------
-    InputError : if the file cannot be read, if it has no column of record numbers, or if a row has no number. The caller adds
-        the name of the file.
+    InputError : if the file cannot be read, or a row has no number. The caller adds the name of the file.
     """
     source = Source.of(source)
     numbers = RecordNumbers(key, rule.by, rule.of, policy, as_written=as_written)
@@ -242,14 +229,13 @@ def read_numbers(
 
 
 def count_piece(source: Source, schema: Schema, policy: InputTable, piece: PieceOfRegister) -> CountedRows:
-    """Count the rows of one piece of a split register. `n_rows` of the result is the public number of rows of the whole file.
-
-    The values in the rows of other pieces have no effect.
+    """Count the rows of one piece of a split register, whatever the other pieces contain. `n_rows` is the public number of rows
+    of the whole file.
 
     Raises
     ------
-    InputError : as in `count_batches`, and also if record numbers are missing, repeated, or not the same as when the register
-        was split, or if a file was changed while it was read.
+    InputError : as in `count_batches`, and if record numbers are missing, repeated, or not those of the split, or a file was
+        changed while it was read.
     """
 
     def counted(piece: PieceOfRegister) -> tuple[CountedRows, RecordNumbers]:

@@ -1,11 +1,9 @@
-"""Draw a public number of rows for a release (resizing). Then the guarantee also protects whether the rules keep or exclude a
-record.
+"""Draw a public number of rows for a release (resizing), so that the guarantee also protects whether the rules keep a record.
 
 The rules keep K of the N rows of a file. N is public, but K is private. A release uses a public number m of rows: a uniformly
-random subset of m kept rows. If fewer than m rows are kept, the release uses all of them, and fills up the table with rows from
-a fixed public sequence. Suppose an output is differentially private for replacing one of the m rows. At the same cost, it is
-then differentially private for replacing one row of the file, kept or not (theory 1.7, resizing). The reason is that the tables
-drawn from two neighbouring files can be coupled so that they differ in at most one row.
+random subset of m kept rows or, if fewer are kept, all of them and rows from a fixed public sequence. An output that is
+differentially private for replacing one of the m rows is then so, at the same cost, for replacing one row of the file, kept or
+not (theory 1.7, resizing): the tables drawn from two neighbouring files can be coupled so that they differ in at most one row.
 """
 
 from __future__ import annotations
@@ -23,13 +21,13 @@ from synthrelease.privacy.noise import discrete_laplace
 
 
 def resize(rows: PrivateRows, rule: RowsRule, raw: Plausibility, planned: Sequence[Charge]) -> PrivateCounts:
-    """Build the table for a release, with a public number of rows, from the rows of a file that the rules keep. Call this
-    function once, before any other use of the rows.
+    """Build the table for a release, with a public number of rows, from the kept rows. Call this function once, before any
+    other use of the rows.
 
     Parameters
     ----------
     rule : how the public number of rows is determined (see "Privacy").
-    raw : the plausibility rules for rows of the file. The rows of the public sequence satisfy these rules.
+    raw : the plausibility rules, which the rows of the public sequence satisfy.
     planned : the charges that are planned before the selection starts, including the charge of `rule`.
 
     Raises

@@ -1,10 +1,8 @@
-"""Read the files of Stata, SAS and SPSS in batches, and convert their values to texts. This needs pyreadstat, which is in the
-extra `formats`.
+"""Read the files of Stata, SAS and SPSS in batches, with pyreadstat (extra `formats`), and convert their values to texts.
 
 The text of a value is its code, never its label, because all labels of a release come from the specification. A user-missing
-value of SPSS is read as its code. Special missing values are read as .a to .z for Stata, and as .A to .Z for SAS. So the public
-setting `missing_values` determines how these values are treated. A system-missing value is read as null. A date is read as
-1990-04-01, whatever its display format is.
+value of SPSS is read as its code, and special missing values as .a to .z (Stata) or .A to .Z (SAS), so that the public setting
+`missing_values` treats them. A system-missing value is read as null, and a date as 1990-04-01, whatever its display format.
 """
 
 from __future__ import annotations
@@ -29,8 +27,7 @@ _ENCODINGS = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252", "windows-
 
 
 def package_batches(package: Package, path: Path, needed: Sequence[str], encoding: str, most_rows: int) -> Iterator[Batch]:
-    """Yield the batches of a Stata, SAS or SPSS file, with at most `most_rows` rows each. If the file declares wide columns,
-    the batches have fewer rows.
+    """Yield the batches of a Stata, SAS or SPSS file, with at most `most_rows` rows each, fewer for wide columns.
 
     Parameters
     ----------
@@ -38,7 +35,7 @@ def package_batches(package: Package, path: Path, needed: Sequence[str], encodin
 
     Raises
     ------
-    InputError : if the library is missing, if the file cannot be read, or if it does not have a needed column.
+    InputError : if the library is missing, the file cannot be read, or it lacks a needed column.
     """
     facts = read_package(package, path, encoding, metadataonly=True)[1]
     check_header(list(facts.column_names), needed)
@@ -56,8 +53,7 @@ def package_batches(package: Package, path: Path, needed: Sequence[str], encodin
 
 
 def read_package(package: Package, path: Path, encoding: str, **options: Any) -> tuple[Any, Any]:
-    """Read a Stata, SAS or SPSS file with pyreadstat. Return its table and its metadata. If the library fails, raise
-    InputError.
+    """Return the table and the metadata of a Stata, SAS or SPSS file. If the library fails, raise InputError.
 
     `options` are further arguments of the library, such as the rows to read.
     """
@@ -96,7 +92,7 @@ def writer(package: Package, facts: Any, name: str) -> Callable[[np.ndarray], li
 
 
 def dates_of(package: Package, facts: Any) -> list[str]:
-    """Return the names of the columns whose display format shows numbers as dates, with or without a time."""
+    """Return the columns whose display format shows numbers as dates, with or without a time."""
     shown = {name: facts.original_variable_types[name] or "" for name in facts.column_names}
     numbers = [name for name in shown if facts.readstat_variable_types[name] != "string"]
     return [name for name in numbers if re.fullmatch(f"({package.dates})|({package.moments})", shown[name])]
@@ -120,11 +116,11 @@ def _time_of_day(number: float, unit: timedelta) -> str | None:
 
 
 def _as_texts(name: str, values: np.ndarray, write: Callable[[np.ndarray], list[str | None]] | None) -> Texts:
-    """Convert a column to texts. `write` converts its numbers to texts; it is None for a column of texts, which stay unchanged.
-    In a column of numbers, a special missing value becomes a point with its letter, such as ".a".
+    """Convert a column to texts. `write` converts its numbers to texts; it is None for a column of texts. In a column of
+    numbers, a special missing value becomes a point with its letter, such as ".a".
 
-    Objects that are equal in Python get the same text. This is safe, because a string equals only an identical string, and
-    equal numbers are the same 64-bit number.
+    Objects that are equal in Python get the same text: a string equals only an identical string, and equal numbers are the same
+    64-bit number.
     """
     import pyarrow as pa
 

@@ -1,8 +1,8 @@
 """Read a database in a separate thread, so that the user, a signal or a time limit can stop the reading.
 
 While a library runs C code, Python cannot run signal handlers, and computing a view of a database may never end. So another
-thread calls the library. The main thread waits in Python, and uses the library's own method to stop it. The other thread reads
-the next batch in advance.
+thread calls the library, and the main thread waits in Python and uses the library's own method to stop it. The other thread
+reads the next batch in advance.
 """
 
 from __future__ import annotations
@@ -26,16 +26,15 @@ _TICK = 0.2
 
 
 def stoppable_batches(read: Callable[[Stop], Iterator[Part]], unopened: str, broken: str | None = None) -> Iterator[Part]:
-    """Run `read` in another thread, and yield its batches (or other parts).
+    """Run `read` in another thread, and yield its batches.
 
     Parameters
     ----------
-    unopened, broken : the messages for a failure before and after the first batch. The library's own messages are not shown,
-        because they may quote a value.
+    unopened, broken : the messages for a failure before and after the first batch.
 
     Raises
     ------
-    InputError : if `read` fails, or if no batch was read for `BATCH_SECONDS` seconds.
+    InputError : if `read` fails, or no batch was read for `BATCH_SECONDS` seconds.
     """
     stop, parts = Stop(), Queue[Any](maxsize=1)  # a text is an error message, None is the end
     thread = threading.Thread(target=_work, args=(read, stop, parts, unopened, broken or unopened), daemon=True)
@@ -61,10 +60,8 @@ def _next(parts: Queue[Any]) -> Any:
 
 
 def _work(read: Callable[[Stop], Iterator[Part]], stop: Stop, parts: Queue[Any], problem: str, later: str) -> None:
-    """Read batches in this thread and pass them to the main thread, until the end or until a stop is requested. An InputError
-    is passed on with its message, and a lack of memory as TOO_LONG. For any other error, the message is `problem` before the
-    first batch, and then `later`.
-    """
+    """Pass batches from this thread to the main thread, until the end or a stop. After an error, pass its message: of an
+    InputError itself, TOO_LONG for a lack of memory, `problem` before the first batch, and then `later`."""
     last: str | None = None
     try:
         batches = read(stop)

@@ -4,11 +4,9 @@
 format of the file, the names and declared types of its columns, and the specification. Then the counts of a table are the sum
 of the counts of its single rows, as theorem 1.7 requires. So
 
-- each value is converted to its text before values are compared. The reason is that values that are equal in Python, a library
-  or a database may have different texts (a decimal 1.5 and 1.50, one instant with two offsets, True and 1). `Texts.of` joins
-  only equal texts;
-- if a column may contain numbers and texts, the batch records for each value whether it was a number in the file
-  (`Texts.typed`);
+- each value is converted to its text before values are compared, because equal values in Python, a library or a database may
+  have different texts (a decimal 1.5 and 1.50, one instant with two offsets, True and 1). `Texts.of` joins only equal texts;
+- if a column may contain numbers and texts, the batch records which values were numbers in the file (`Texts.typed`);
 - no type, unit, time zone or encoding is guessed from rows, and libraries that guess are not used
   (`sources.source.check_driver`);
 - a text that is too long is never cut: the reading ends with an error.
@@ -66,29 +64,26 @@ def float_text(number: float) -> str | None:
 
 
 def decimal_text(written: str) -> str | None:
-    """Return the normal text of a decimal number that was written by Python or PostgreSQL, such as 1.5 for 1.50 and 100 for
-    1E+2. Return None for NaN.
-    """
+    """Return the normal text of a decimal number from Python or PostgreSQL (1.5 for 1.50, 100 for 1E+2), or None for NaN."""
     number = Decimal(written)
     return _plain(number) if number.is_finite() else None if number.is_nan() else "-inf" if number < 0 else "inf"
 
 
 def float_texts(numbers: np.ndarray) -> list[str | None]:
-    """Return the texts of floating-point numbers of any precision, with None for NaN (see `float_text`)."""
+    """Return the texts of floating-point numbers of any precision, None for NaN."""
     if numbers.dtype == np.float64:
         return list(map(float_text, numbers.tolist()))
     return [_plain(Decimal(str(number))) if math.isfinite(number) else float_text(float(number)) for number in numbers]
 
 
 def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
-    """Return the canonical text of a key, which does not depend on the program that wrote the file.
+    """Return the canonical text of a key, whichever program wrote the file.
 
     Parameters
     ----------
-    text : the key as written. Spaces around the text are ignored.
+    text : the key as written, perhaps with spaces around it.
     decimal : the decimal mark in text files.
-    typed : whether the file stores the value as a number. The text of such a number has a decimal point, even if the decimal
-        mark is a comma.
+    typed : whether the file stores the value as a number, whose text has a decimal point even if the decimal mark is a comma.
 
     Returns
     -------
@@ -99,10 +94,10 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
 
     Notes
     -----
-    The result depends only on this text, not on other keys of the file (theory 1.8, reading row by row). Applying the function
-    to its result does not change it. In doubtful cases, keys with the same value count as the same key, because a person with
-    two keys would have half the protection. If two persons share a key, some of their rows are lost, but they are still
-    protected. `check --data` counts such keys (theory 1.9, first rows of a person).
+    The result depends only on this text, not on other keys of the file (theory 1.8, reading row by row), and is its own
+    canonical text. In doubtful cases, keys with the same value count as the same key, because a person with two keys would have
+    half the protection. If two persons share a key, some of their rows are lost, but they are still protected. `check --data`
+    counts such keys (theory 1.9, first rows of a person).
     """
     plain = text.strip()
     if plain.isalnum():  # without a sign and a point, the text is a whole number or a code
@@ -118,7 +113,7 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
 
 
 def key_number(key: str, decimal: str = ".") -> str:
-    """Return the number that a key represents, as text: 7 for 007. If the key is not a number, return the key unchanged."""
+    """Return the number that a key represents, as text: 7 for 007. Other keys stay unchanged."""
     number = key_text("+" + (key.replace(decimal, ".").lstrip("0") or "0"))
     return key if number.startswith("+") else number
 
@@ -137,17 +132,14 @@ def _plain(number: Decimal) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Texts:
-    """A column of a batch of rows, stored as a list of texts and, for each row, the index of its text. The column is private,
-    and the repr does not show its texts.
+    """A private column of a batch: a list of texts and, for each row, the index of its text. The repr does not show the texts.
 
     Attributes
     ----------
-    texts : (n_texts,) strings; None for a null, including the system-missing value of SPSS. A string may be listed twice, or
-        may be the text of no row.
-    codes : (n_rows,) for each row, the index of its text in `texts`; integers of any type.
-    typed : (n_texts,) for each text, whether the file stores the value as a number, a date or another type that is not text. It
-        is a single boolean if all values of the column have the same type. For a CSV file it is False, because the
-        specification states how the file writes numbers.
+    texts : (n_texts,) strings; None for a null. A string may be listed twice, or be the text of no row.
+    codes : (n_rows,) index of each row's text; integers of any type.
+    typed : whether the file stores the value as a number, a date or another type that is not text: (n_texts,), or a single
+        boolean for the column. False for a CSV file, for which the specification states how numbers are written.
     """
 
     texts: Sequence[str | None]
@@ -156,16 +148,15 @@ class Texts:
 
     @classmethod
     def of(cls, rows: Sequence[str]) -> Texts:
-        """Make a column from the text of each row. Only identical texts share an entry of `texts`, so the text of a row does
-        not depend on other rows.
-        """
+        """Make a column from the text of each row. Only identical texts share an entry, so the text of a row does not depend on
+        other rows."""
         distinct = Numbered[str]()
         codes = np.fromiter(map(distinct.__getitem__, rows), dtype=np.int64, count=len(rows))
         return cls(texts=list(distinct), codes=codes)
 
 
 class LazyTexts(Sequence[str | None]):
-    """Texts that are stored by a library. They are converted to Python strings only when they are needed."""
+    """Texts that a library stores, converted to Python strings only when needed."""
 
     @abstractmethod
     def made(self) -> list[str | None]:
@@ -173,9 +164,8 @@ class LazyTexts(Sequence[str | None]):
 
     @abstractmethod
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        """Convert the texts to numbers, with this decimal mark. Return (n_texts,) float64 numbers and an (n_texts,) mask. Where
-        the mask is True, the number equals the result of `float`. Where it is False, the text may still be a number.
-        """
+        """Convert the texts to (n_texts,) float64 numbers with this decimal mark. Where the (n_texts,) mask is True, the number
+        equals that of `float`; elsewhere the text may still be a number."""
 
     @cached_property
     def _all(self) -> list[str | None]:
@@ -206,7 +196,7 @@ Text = TypeVar("Text")
 
 
 class Numbered(dict[Text, int]):
-    """A mapping from texts to numbers. Each new text gets the next number, from 0."""
+    """A mapping from texts to numbers, in which each new text gets the next number, from 0."""
 
     def __missing__(self, text: Text) -> int:
         number = self[text] = len(self)
@@ -216,7 +206,7 @@ class Numbered(dict[Text, int]):
 def check_header(header: Sequence[str], needed: Sequence[str]) -> None:
     """Check that a header contains every needed column exactly once.
 
-    If a file has no header, its first line is the row of a person. So messages show only names that are certainly names of
+    If a file has no header, its first line is the row of a person, so messages show only names that are certainly names of
     columns.
 
     Raises

@@ -1,14 +1,13 @@
 """Count how often each text occurs in columns that have no list of categories. As in `door`, only `spend` gives access to the
 counts.
 
-Before a text is counted, spaces around it are removed, it is cut after 100 characters, and a number is written in one form (12
-for 12.0). So the counted text depends only on its row (theory 1.8, reading row by row). Every text is counted. If the number of
-texts were limited, one row could displace the texts of other rows (theory 9.20, values without a public list). The memory grows
-with the number of rows or, if there is a key, with the number of persons. Before the budget is charged, the program checks that
-the machine has enough memory for the stated number of rows or persons.
+Spaces around a text are removed, it is cut after 100 characters, and a number is written in one form (12 for 12.0). So the
+counted text depends only on its row (theory 1.8, reading row by row). Every text is counted: with a limited number of texts,
+one row could displace the texts of other rows (theory 9.20, values without a public list). Memory grows with the number of rows
+or persons, and is checked before the budget is charged.
 
-With a key, the texts in the first row of each person are counted (theory 1.9, first rows of a person). While the file is read,
-each text is represented by a number, in the order in which texts first occur. Counts and outputs do not depend on this order.
+With a key, the texts in the first row of each person are counted (theory 1.9, first rows of a person). Counts and outputs do
+not depend on the order in which texts first occur.
 """
 
 from __future__ import annotations
@@ -41,9 +40,8 @@ LONGEST = 100
 
 
 class PrivateTexts:
-    """Private counts of the rows that have each text, for each column (such as the names of cities). The empty string
-    represents a missing value. The counts can be read only by spending a planned charge.
-    """
+    """Private counts of the rows that have each text, by column. "" is a missing value. The counts can be read only by spending
+    a planned charge."""
 
     def __init__(self, columns: dict[str, Counter[str]], planned: Sequence[Charge]):
         self.__columns = columns
@@ -61,7 +59,7 @@ class PrivateTexts:
 
 
 class _Numbered(BinRule):
-    """Numbers texts instead of assigning bins to them: each new text of a column gets the next number, from 0."""
+    """Numbers the texts of a column, in the order in which they first occur, instead of assigning bins to them."""
 
     def __init__(self, columns: Mapping[str, Collection[str]], policy: InputTable):
         super().__init__(Schema(columns=()), policy)
@@ -92,13 +90,12 @@ def count_texts(
 
     Parameters
     ----------
-    columns : the columns to read. For each column, the texts that mean a missing value, in addition to those of the policy.
-    unit : how rows are assigned to persons. With a key, only the first rows of each person are counted.
+    columns : the columns to read, each with the texts that mean a missing value besides those of the policy.
+    unit : how rows are assigned to persons. With a key, only the first rows of each are counted.
 
     Raises
     ------
-    InputError : as in `reading.batches`. The message contains the name of the file, and the error has no cause that saw a
-        value.
+    InputError : as in `reading.batches`, with the name of the file and without a cause that saw a value.
     """
     problem, counted, rule = "", dict[str, Counter[str]](), _Numbered(columns, policy)
     key, nothing = [] if unit.key is None else [unit.key, *unit.order], Schema(columns=())

@@ -1,19 +1,17 @@
-"""Determine the atomic bin of each value in a private file. The public rules depend only on this value.
+"""Determine the atomic bin of each value in a private file, by public rules that depend only on this value.
 
-Spaces around a text are ignored in every kind of column. Categories, codes and missing values are looked up as written. If a
-text is not found, it is looked up again as a number: trailing zeros of a fraction are removed from the text and from the listed
-texts. So 12.0 (which pandas writes for 12 in a column with missing values), 12.00 and 12 are the same. So are 1.50 and 1.5, .5
-and 0.5, and -0 and 0. But 012 and +12 are different from 12. So a number matches the same entry of the specification, whether
-the file stores it as a text or as a number (see `texts.LazyTexts.numbers`).
+Spaces around a text are ignored. Categories, codes and missing values are looked up as written, then as numbers without
+trailing zeros of a fraction: 12.0 (which pandas writes for 12 in a column with missing values), 12.00 and 12 are the same, as
+are 1.50 and 1.5, .5 and 0.5, and -0 and 0. But 012 and +12 are different from 12. So a number matches the same entry of the
+specification, whether the file stores it as a text or as a number (see `texts.LazyTexts.numbers`).
 
-If the specification lists a text as a category or code, it has this meaning, even if [input] lists it as a missing value. A
-text that means a missing value is not read as a number or a date. If only the first characters of a text are its code, the
-whole text determines whether the value is missing.
+A text that is listed as a category or code has this meaning, even if [input] lists it as a missing value. A text that means a
+missing value is not read as a number or a date. If only the first characters of a text are its code, the whole text determines
+whether the value is missing.
 
 Integers may be written 12, 12.0, +12 or 1e+05 (as R does). 1.5, 1,000 and 1_000 are not integers, and inf is not a number. With
-a decimal comma, numbers are written 12,0, and 1.5 is not a number. `data.dates` reads dates as written and ignores the time
-zone. The random group of a cluster is computed from a public digest of its text. So, like every bin, it depends only on the
-row.
+a decimal comma, numbers are written 12,0, and 1.5 is not a number. The random group of a cluster is computed from a public
+digest of its text, so it also depends only on the row.
 """
 
 from __future__ import annotations
@@ -39,19 +37,18 @@ _PLAIN = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Digits:
-    """The bins of one column in a batch of rows. They are private, and the repr does not show them.
+    """The private bins of one column in a batch of rows. The repr does not show them.
 
     Attributes
     ----------
     of_text : (n_texts,) int64, the atomic bin of each text, or MISSING, OUTSIDE or WRONG if a text has no bin.
-    codes : (n_rows,) for each row, the index of its text. Some texts may occur in no row.
+    codes : (n_rows,) index of each row's text. Some texts may occur in no row.
     """
 
     of_text: np.ndarray
     codes: np.ndarray
 
     def rows(self) -> np.ndarray:
-        """Return the (n_rows,) bins of the rows."""
         return self.of_text[self.codes]
 
     def kinds(self) -> dict[int, int]:
@@ -64,12 +61,11 @@ class Digits:
 
 
 class Known(dict[str | None, int]):
-    """Caches the bins of a column's texts, so that the bin of a text is not determined again in every batch.
+    """Caches the bins of a column's texts.
 
     Parameters
     ----------
-    rule : a function that takes a text and returns its bin. The bin depends only on this text, so the cache does not change any
-        result.
+    rule : a function that returns the bin of a text. It depends only on this text, so the cache does not change any result.
     """
 
     MOST = 2**17
@@ -97,12 +93,11 @@ MANY = 500
 
 
 def atomic_bins(columns: Mapping[str, Texts], column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
-    """Assign an atomic bin (the finest bin) of a column to each row of a batch, from the columns of the file.
+    """Assign an atomic bin of a column to each row of a batch, from the columns of the file.
 
     Parameters
     ----------
-    known : the cached bins of the texts of this column, by decimal mark. Pass an empty dict for the first batch. This function
-        adds to it.
+    known : the cached bins of this column, by decimal mark; an empty dict for the first batch.
     """
     cells = columns[column.source]
     if column.minus is not None:
@@ -124,11 +119,10 @@ def _rule(column: Column, policy: InputTable, decimal: str, known: dict[str, Kno
 
 
 def _bins_of_numbers(texts: LazyTexts, column: Column, policy: InputTable, decimal: str, rule: Known) -> np.ndarray:
-    """Return the (n_texts,) bins of texts of numbers. Plain numbers are converted all at once, and all other texts one by one
-    by `rule`. The results are the same as if `rule` converted every text.
+    """Return the (n_texts,) bins of texts of numbers, as if `rule` converted every text. Plain numbers are converted all at
+    once.
 
-    The rule is also evaluated for numbers that equal a listed missing value, because a text such as "99.0" may mean the listed
-    missing value "99".
+    The rule converts numbers that equal a listed missing value, because a text such as "99.0" may mean the listed "99".
     """
     numbers, plain = texts.numbers(decimal)
     plain &= ~np.isin(numbers, _numbers_that_may_be_missing(column, policy))
@@ -149,10 +143,9 @@ def _numbers_that_may_be_missing(column: Column, policy: InputTable) -> list[flo
 
 
 def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
-    """Compute the number of days, or of completed years, between the dates in two columns, and return the bins of the rows.
+    """Compute the days, or completed years, between the dates in two columns, and return the bins of the rows.
 
-    The number is missing if either date is missing. If either text is not a date, the result is WRONG, even if the other date
-    is missing.
+    The value is missing if either date is missing, and WRONG if either text is not a date, even if the other date is missing.
     """
     for side, dates in (("ends", column.dates), ("starts", column.minus_dates)):
         if side not in known:
@@ -186,8 +179,8 @@ def _missing_texts(column: Column, policy: InputTable) -> Sequence[str]:
 
 
 class _Listed:
-    """Looks up the meaning of texts that the specification lists. A text is looked up as written, then without spaces, then as
-    a number. If several entries are equal as numbers, the first entry counts.
+    """Looks up texts that the specification lists: as written, then without spaces, then as a number. Of several entries that
+    are equal as numbers, the first counts.
 
     Parameters
     ----------
@@ -206,7 +199,7 @@ class _Listed:
         self._numbers.pop(None, None)
 
     def of(self, text: str, decimal: str) -> int | None:
-        """Return what the specification lists for a text with this decimal mark, such as its bin, or None if nothing."""
+        """Return what the specification lists for a text with this decimal mark, or None."""
         for form in (text, text.strip()):
             if form in self._texts:
                 return self._texts[form]
@@ -217,12 +210,12 @@ class _Listed:
 
 
 def absent(column: Column) -> int:
-    """Return the atomic bin for the missing values of a column, or MISSING if the column has no such bin."""
+    """Return the atomic bin for the missing values of a column, or MISSING."""
     return MISSING if column.atoms.missing is None else column.atoms.missing
 
 
 def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[str | None], int]:
-    """Return a function that finds the atomic (finest) bin of a text, or MISSING, OUTSIDE or WRONG if it has none."""
+    """Return a function that finds the atomic bin of a text, or MISSING, OUTSIDE or WRONG."""
     none = absent(column)
     values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
     listed = _Listed(column.values, _missing_texts(column, policy), none, policy.decimal)
@@ -248,7 +241,7 @@ def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[
 
 
 def number_form(text: str, decimal: str) -> str | None:
-    """Return a number such as 12.00 without trailing zeros (12), as text. Return None if the text is no plain number."""
+    """Return a number without trailing zeros of a fraction (12 for 12.00), as text, or None if the text is no plain number."""
     match = _PLAIN.fullmatch(_with_point(text.strip(), decimal))
     if match is None or not (match[2] or match[3]):
         return None
@@ -257,14 +250,13 @@ def number_form(text: str, decimal: str) -> str | None:
 
 
 def _with_point(text: str, decimal: str) -> str:
-    """Replace the decimal mark of a number by a point. If the mark is not a point but the number has a point, the result is "",
-    which is not a number.
-    """
+    """Replace the decimal mark of a number by a point. With another mark, a number with a point becomes "", which is not a
+    number."""
     return text if decimal == "." else "" if "." in text else text.replace(decimal, ".")
 
 
 def _number(text: str, column: Column, decimal: str) -> float:
-    """Return the number in a text, or the part of a date that the column uses. Return NaN if there is none."""
+    """Return the number in a text, or the part of a date that the column uses, or NaN."""
     if column.dates is not None and column.part is not None:
         date = column.dates.read(text)
         return math.nan if date is None else float(PARTS[column.part](date))

@@ -1,11 +1,10 @@
-"""Recognise the format of a file (text, Parquet, SQLite, DuckDB, Stata, SAS, SPSS). Only its name and its first line are used.
+"""Recognise the format of a file (text, Parquet, SQLite, DuckDB, Stata, SAS, SPSS) from its name and its first line.
 
 Privacy
 -------
-Everything after the first line of a text file may be a row, and a row may contain any bytes, including the signature of another
-format. So the program searches for a signature only before the first line end. A signature that consists of letters could also
-be the name of a column. It is accepted only if a control character follows in the same line, or if it is longer than any name
-of a column.
+Everything after the first line of a text file may be a row, and may contain any bytes, including the signature of another
+format. So only the first line is searched for a signature. A signature of letters could also be the name of a column: it needs
+a control character in the same line, or must be longer than any name of a column.
 """
 
 from __future__ import annotations
@@ -33,13 +32,7 @@ BYTES_PER_ROW = 256
 
 
 def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
-    """Raise InputError if a needed column of a Parquet file would take too much memory.
-
-    Parameters
-    ----------
-    metadata : the metadata of the Parquet file. No row is read.
-    needed : names of the columns that will be read.
-    """
+    """Raise InputError if, by the metadata of a Parquet file, a needed column would take too much memory."""
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         for index in range(group.num_columns):
@@ -54,9 +47,8 @@ def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
 
 
 def rows_within(metadata: Any, most_rows: int, most_bytes: int) -> int:
-    """Return how many rows of a Parquet file to read in one batch: at most `most_rows`, and at most about `most_bytes` bytes
-    according to the metadata. The result is at least 1.
-    """
+    """Return how many rows of a Parquet file to read in one batch: at least 1, at most `most_rows`, and about `most_bytes`
+    bytes."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     size = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=0.0)
     return int(max(1, min(most_rows, most_bytes / max(1.0, size))))
@@ -72,14 +64,13 @@ class Package:
     Attributes
     ----------
     name : name of the format for messages.
-    parser : the suffix of the name of the function in pyreadstat that reads the format.
+    parser : the suffix of the pyreadstat function that reads the format.
     origin : the date and time that the number 0 represents.
     dates, moments, times : regular expressions for the display formats of dates, of dates with a time, and of times of day.
     day : the unit in which dates are counted.
     tick : the unit in which dates with a time and times of day are counted.
     letters : letters that mark special missing values in columns of numbers, such as .a in Stata.
-    block : the block size in bytes, for formats in which a file need not state its number of rows. The size of a complete file
-        is a multiple of the block size.
+    block : the block size in bytes, of which the size of a complete file is a multiple.
     """
 
     name: str
@@ -131,7 +122,7 @@ _STATA = b"<stata_dta><header><release>"
 
 
 class FileFormat(Enum):
-    """The file formats that are not formats of a statistical package (see `Package`)."""
+    """The file formats that are not formats of a statistical package."""
 
     TEXT = auto()
     PARQUET = auto()
@@ -140,7 +131,7 @@ class FileFormat(Enum):
 
 
 def first_line(start: bytes) -> bytes:
-    """Return the bytes before the first line end. If a text file has a header, these bytes do not belong to a row."""
+    """Return the bytes before the first line end. If a text file has a header, they do not belong to a row."""
     return re.split(rb"[\r\n]", start, maxsplit=1)[0]
 
 
@@ -150,11 +141,11 @@ def holds_controls(text: bytes) -> bool:
 
 
 def format_of(file: Path, start: bytes) -> FileFormat | Package:
-    """Return the format of a file, or `FileFormat.TEXT` if no other format is recognised.
+    """Return the format of a file, `FileFormat.TEXT` if no other is recognised.
 
     Parameters
     ----------
-    file : path of the file. Its name determines the format if the first line does not.
+    file : its name determines the format if the first line does not.
     start : the first 1,024 bytes of the file, or all bytes of a shorter file.
     """
     line = first_line(start)

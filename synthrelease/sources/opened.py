@@ -1,7 +1,7 @@
-"""Open a table of a DuckDB or SQLite file or of a database server. The table is opened read-only, and no row is read.
+"""Open a table of a DuckDB or SQLite file or of a database server read-only. No row is read.
 
-The name of the table and the names of its columns are looked up in the catalogue of the database (module `tables`). The caller
-reads the rows. DuckDB and database servers need the extra `database`. SQLite is part of Python.
+The names of the table and its columns are looked up in the catalogue of the database (module `tables`). DuckDB and database
+servers need the extra `database`.
 """
 
 from __future__ import annotations
@@ -45,24 +45,22 @@ OnStop = Callable[[Callable[[], object]], None]
 
 
 class Stop:
-    """Allows another thread to stop the reading of a table. A request to stop interrupts the libraries that are reading."""
+    """Allows another thread to stop the reading of a table, by interrupting the libraries that read."""
 
     def __init__(self) -> None:
         self._asked, self._ways = threading.Event(), list[Callable[[], object]]()
 
     def by(self, way: Callable[[], object]) -> None:
-        """Register a function that is called when a stop is requested. If a stop was requested before, call it now."""
+        """Register a function that is called when a stop is requested, or now if it was requested before."""
         self._ways.append(way)
         if self._asked.is_set():
             self._tell()
 
     @property
     def asked(self) -> bool:
-        """Whether a stop was requested."""
         return self._asked.is_set()
 
     def ask(self) -> None:
-        """Request a stop: call all registered functions."""
         self._asked.set()
         self._tell()
 
@@ -80,9 +78,9 @@ class OpenTable:
     ----------
     connection : the connection of DuckDB or SQLite, or the engine of SQLAlchemy.
     names : the names of the columns.
-    select : a function that takes names of columns and returns a SELECT statement for all rows of these columns.
-    types : the type of each column, by name; empty if the database declares no types.
-    has_row : a function that returns whether the table has a row; None for a view, because its rows would have to be computed.
+    select : a function that returns the SELECT statement for all rows of these columns.
+    types : the type of each column, by name; empty if none are declared.
+    has_row : a function that returns whether the table has a row; None for a view, whose rows would have to be computed.
     """
 
     connection: Any
@@ -122,7 +120,7 @@ def opened_duckdb(path: Path, table: str | None, stop: OnStop) -> Iterator[OpenT
 
 @contextmanager
 def opened_sqlite(path: Path, table: str | None, stop: OnStop) -> Iterator[OpenTable]:
-    """Open a table of a SQLite file. Raises InputError if the table does not exist or if the file is incomplete."""
+    """Open a table of a SQLite file. Raises InputError if the table does not exist or the file is incomplete."""
     _check_size(path)
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
         stop(connection.interrupt)
@@ -144,10 +142,7 @@ def opened_sqlite(path: Path, table: str | None, stop: OnStop) -> Iterator[OpenT
 
 
 def _check_size(path: Path) -> None:
-    """Raise InputError if a SQLite file is shorter than its header states.
-
-    Beyond the end of the file, SQLite itself would read zeros. The header states the number of pages and the size of a page.
-    """
+    """Raise InputError if a SQLite file is shorter than its header states. Beyond the end, SQLite would read zeros."""
     with path.open("rb") as file:
         header = file.read(32)
     page, count = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
@@ -161,8 +156,7 @@ def opened_by_sqlalchemy(uri: str, table: str | None) -> Iterator[OpenTable]:
 
     Raises
     ------
-    InputError : if the table does not exist, if the URI does not name a database, or if the dialect or its driver is not
-        installed.
+    InputError : if the table does not exist, the URI names no database, or the dialect or its driver is not installed.
     """
     engine = engine_of(uri)
     try:

@@ -1,9 +1,8 @@
 """Recognise texts that may be a database connection string, so that no message shows a password.
 
-Messages never quote such a text, unless it names an existing file. Connection strings have many forms without a common syntax:
-URIs, JDBC, libpq, ODBC, `user:password@server`, chains of stores. So the check covers more texts than necessary. A text is not
-shown if it contains a scheme before a colon, an @, or a key with a value next to other text. A mistyped file name has none of
-these features, so messages show it.
+Connection strings have many forms without a common syntax: URIs, JDBC, libpq, ODBC, `user:password@server`. So the check covers
+more texts than necessary: a scheme before a colon, an @, or a key with a value next to other text. Messages quote such a text
+only if it names an existing file. A mistyped file name has none of these features, so messages show it.
 """
 
 from __future__ import annotations
@@ -30,9 +29,7 @@ _SECRET = re.compile(r"(pass|pwd|secret|token|key|user|uid|auth|cred|sig)[^/\\:=
 
 
 def may_hold_secret(text: str) -> bool:
-    """Return whether the text looks like a connection string.
-
-    Percent-encoded characters such as %3B, and full-width characters, are decoded first.
+    """Return whether the text looks like a connection string, also with percent-encoded or full-width characters.
 
     Examples
     --------
@@ -65,11 +62,11 @@ def _is_there(text: str | Path) -> bool:
 
 
 def checked_path(path: str | Path) -> Path:
-    """Return the path, unless it looks like a connection string.
+    """Return the path.
 
     Raises
     ------
-    InputError : if the text looks like a connection string and names no existing file. The message does not quote the text.
+    InputError : if it looks like a connection string and names no existing file. The message does not quote it.
     """
     if is_unknown_connection(path):
         raise InputError(f"This is not a path. {UNKNOWN_FORM}")
@@ -81,7 +78,7 @@ def without_secrets(message: str, words: Iterable[str]) -> str:
 
     Parameters
     ----------
-    words : the arguments of the command line. In an argument `--option=value`, the value is also checked.
+    words : the arguments of the command line; of `--option=value`, also the value.
     """
     values = {part for word in words for part in (word, word.partition("=")[2]) if part}
     for value in sorted(filter(is_unknown_connection, values), key=len, reverse=True):
@@ -91,9 +88,7 @@ def without_secrets(message: str, words: Iterable[str]) -> str:
 
 
 def _as_printed(letter: str) -> str:
-    """Return a regular expression that matches a character in the form in which messages print it. Messages escape some
-    characters.
-    """
+    """Return a regular expression for a character as messages print it, perhaps escaped."""
     if not letter.isprintable():
         return ".{1,10}?"
     return r"\\{1,2}" if letter == "\\" else r"\\?" + re.escape(letter) if letter in "'\"" else re.escape(letter)

@@ -1,12 +1,9 @@
 """Locate the table that a steward named: a file, a folder or pattern of several files, or a table of a database.
 
-Files are named by a path, a folder, or a pattern such as `births/2019-*.parquet`.
-
 A database is named by a file (DuckDB, SQLite) or by a SQLAlchemy URI, such as `postgresql://server/registry`. The user and the
-password are read only from the environment variables SYNTHRELEASE_DATABASE_USER and SYNTHRELEASE_DATABASE_PASSWORD. URIs, TOML
-files and options must not contain them, because they would appear in shell histories, lists of processes and notes.
-
-Messages show the path of a source, or only the scheme of its URI.
+password are read only from the environment variables SYNTHRELEASE_DATABASE_USER and SYNTHRELEASE_DATABASE_PASSWORD, because
+shell histories, lists of processes and notes may show URIs, TOML files and options. Messages show the path of a source, or only
+the scheme of its URI.
 """
 
 from __future__ import annotations
@@ -58,21 +55,17 @@ CHANGED = "A file changed while it was read. Read the files again when no progra
 
 
 def is_pattern(text: str) -> bool:
-    """Return whether a text contains a wildcard: `*`, `?` or `[`."""
     return bool(_PATTERN.search(text))
 
 
 def folder_files(path: Path) -> list[Path]:
-    """Return the Parquet and CSV files of a folder in the order of their names. If the path is not a folder, return the path
-    itself.
+    """Return the Parquet and CSV files of a folder in the order of their names, or the path itself if it is not a folder.
 
-    Files whose names begin with a dot or an underscore are ignored, because they contain notes of the program that wrote the
-    folder.
+    Files whose names begin with a dot or an underscore are ignored: notes of the program that wrote the folder.
 
     Raises
     ------
-    InputError : if the folder contains no Parquet or CSV file, or if it contains anything else, such as another file or a
-        folder. Otherwise the rows in it could be missed without notice.
+    InputError : if the folder contains no Parquet or CSV file, or anything else, whose rows could be missed without notice.
     """
     if not path.is_dir():
         return [path]
@@ -84,27 +77,25 @@ def folder_files(path: Path) -> list[Path]:
 
 
 def fitting(pattern: Path) -> list[Path]:
-    """Return the sorted paths that match a pattern. Return an empty list for a path that has no wildcards. Raises OSError or
-    ValueError if the pattern cannot be evaluated.
-    """
+    """Return the sorted paths that match a pattern, none for a path without wildcards. Raises OSError or ValueError if the
+    pattern cannot be evaluated."""
     fixed = list(takewhile(lambda part: not is_pattern(part), pattern.parts))
     return sorted(Path(*fixed).glob("/".join(pattern.parts[len(fixed) :]))) if len(fixed) < len(pattern.parts) else []
 
 
 def pattern_files(pattern: Path) -> list[Path]:
-    """Return the files whose paths match a pattern such as `births/2019-*.csv`, sorted by path.
+    """Return the files that match a pattern such as `births/2019-*.csv`, sorted by path.
 
     Raises
     ------
-    InputError : if no path matches, or if a matching path is not a Parquet or CSV file.
+    InputError : if no path matches, or one is not a Parquet or CSV file.
     """
     return _tables("The pattern matches", lambda: fitting(pattern))
 
 
 def _tables(beginning: str, listed: Callable[[], list[Path]]) -> list[Path]:
-    """Return the files of a folder or pattern. Raises InputError if there is no file, or if a file is not a Parquet or CSV
-    file. The message begins with `beginning`.
-    """
+    """Return the files of a folder or pattern. The InputError for no file, or for one that is not Parquet or CSV, begins with
+    `beginning`."""
     try:
         entries = listed()
         kinds = ["a folder" if entry.is_dir() else "" if _is_table(entry) else _OTHER for entry in entries]
@@ -131,9 +122,7 @@ def which_file(number: int, n_files: int) -> str:
 
 
 def state_of(file: Path) -> State:
-    """Return the size, the time of the last change and the inode number of a file. Raises InputError if the file does not
-    exist.
-    """
+    """Return the size, the time of the last change and the inode number of a file. Raises InputError if it does not exist."""
     try:
         status = file.stat()
     except OSError:
@@ -145,8 +134,7 @@ def state_of(file: Path) -> State:
 
 @contextmanager
 def unwritten(listed: Listed) -> Iterator[list[tuple[Sequence[Path], list[State]]]]:
-    """Yield the files of a table with their states, such as the size and the time of the last change. When the caller has
-    read them, check that no file has changed meanwhile.
+    """Yield the files of a table with their states, and check at the end that no file has changed meanwhile.
 
     Raises
     ------
@@ -178,11 +166,11 @@ class Source:
 
     Attributes
     ----------
-    path : the path of the file or folder, or a pattern of paths; None for a URI that names no file.
-    uri : the URI of a database (without user and password) or of a SQLite or DuckDB file; empty if a path was given.
-    table : the name of the table in the database; None if no name was given.
-    members : the location of the second of two linked tables, such as the persons of households; None if it is in the same
-        place or if there is no second table.
+    path : the path of the file or folder, or a pattern; None for a URI that names no file.
+    uri : the URI of a database (without user and password) or of a SQLite or DuckDB file; "" for a path.
+    table : the name of the table in the database, or None.
+    members : the second of two linked tables, such as the persons of households; None if there is none or it is in the same
+        place.
     """
 
     path: Path | None = field(default=None, repr=False)
@@ -196,14 +184,14 @@ class Source:
 
         Parameters
         ----------
-        data : the path, pattern or URI of the table. A `Source` is returned unchanged.
+        data : the path, pattern or URI of the table, or a `Source`.
         table : name of the table in a database.
         members : path or URI of the second of two linked tables, such as the persons of households.
 
         Raises
         ------
-        InputError : if a URI contains a user or a password, if the text is another kind of connection string, or if the dialect
-            infers types from rows. In the first two cases, the message does not quote the text.
+        InputError : if a URI contains a user or a password, the text is another kind of connection string (neither is quoted),
+            or the dialect infers types from rows.
         """
         if members is not None:
             return replace(cls.of(data, table), members=cls.of(members))
@@ -237,9 +225,8 @@ class Source:
         return self.path is None
 
     def is_there(self) -> bool:
-        """Return whether the file or folder exists, or whether any file matches the pattern. A database with a URI is assumed
-        to exist, and is not opened.
-        """
+        """Return whether the file or folder exists, or any file matches the pattern. A database with a URI is assumed to
+        exist."""
         try:
             if self.path is None or self.path.is_file() or self.path.is_dir():
                 return True
@@ -248,9 +235,7 @@ class Source:
             return False
 
     def holds_files(self) -> bool:
-        """Return whether the source may have several files: true for a folder or a pattern, false for one file or a
-        database.
-        """
+        """Return whether the source is a folder or a pattern, and not one file or a database."""
         if self.path is None:
             return not self.is_database
         try:
@@ -259,12 +244,11 @@ class Source:
             return False
 
     def files(self) -> list[Path]:
-        """Return the absolute paths of all files of the table, in the order of their names. Return an empty list for a database
-        with a URI.
+        """Return the absolute paths of all files of the table, in the order of their names; none for a database with a URI.
 
         Raises
         ------
-        InputError : if a folder or pattern has no file, or if one of its files is not a Parquet or CSV file.
+        InputError : if a folder or pattern has no file, or one that is not Parquet or CSV.
         """
         if self.path is None:
             return []
@@ -274,17 +258,16 @@ class Source:
         return list(folder_files(path) if path.is_dir() else pattern_files(path))
 
     def tables(self) -> tuple[Source, ...]:
-        """Return the source of the first table and, if there is one, the source of the second table."""
+        """Return the source of the first table and, if there is one, of the second."""
         return (self,) if self.members is None else (replace(self, members=None), self.members)
 
     def divided(self, records: Iterable[str]) -> Source:
-        """Return a source of two linked tables, which are the lines of two types in one hierarchical file, such as
-        households and persons.
+        """Return a source of two linked tables: the lines of two record types in one hierarchical file.
 
         Parameters
         ----------
-        records : the record types of the file. Lines of the first type form the first table, and lines of the second type form
-            the second table. If there are fewer than two types, or if there is a second file, the source is returned unchanged.
+        records : the record types of the file, those of the first and of the second table first. With fewer than two types, or
+            with a second file, the source is returned unchanged.
         """
         roots, members = (*records, None, None)[:2]
         if members is None or self.members is not None:
@@ -292,18 +275,15 @@ class Source:
         return replace(self, table=roots, members=replace(self, table=members))
 
     def size(self) -> int:
-        """Return the total size in bytes of all files of the table and of its members. A database with a URI counts as 0
-        bytes."""
+        """Return the total size in bytes of all files of the table and of its members, 0 for a database with a URI."""
         return sum(file.stat().st_size for file in self.files()) + (0 if self.members is None else self.members.size())
 
 
 def check_members(source: Source, *, asked: bool) -> None:
-    """Raise InputError if the file of members, such as the persons of households, does not exist, is the same as the first
-    file, or is not expected.
+    """Raise InputError if the file of members does not exist, is the same as the first file, or is not expected.
 
     Parameters
     ----------
-    source : the location of the first table and of its members, such as the persons of households.
     asked : whether the configuration has [members].
     """
     if source.members is None:

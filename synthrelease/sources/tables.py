@@ -1,8 +1,8 @@
 """Connect to databases, find the requested table, and check the declared types of its columns. No row is read.
 
-If the requested table does not exist, a message lists the names of the tables in the database. These names reveal nothing about
-rows: an administrator chose them, they exist even if every table is empty, and the user who runs the command is allowed to list
-them. Messages of database libraries are never shown, because they may contain the URI with its password.
+If the requested table does not exist, a message lists the names of the tables. They reveal nothing about rows: an administrator
+chose them, and they exist even if every table is empty. Messages of database libraries are never shown, because they may
+contain the URI with its password.
 """
 
 from __future__ import annotations
@@ -28,14 +28,7 @@ _TYPE_NAME = re.compile("[a-z0-9_]+")
 
 
 def check_type(name: str, kind: Any, format_name: str) -> None:
-    """Raise InputError unless the values of this Arrow type are numbers, texts, booleans, dates, times or UUIDs.
-
-    Parameters
-    ----------
-    name : name of the column, for the message.
-    kind : Arrow type of the column.
-    format_name : name of the file format, for the message.
-    """
+    """Raise InputError unless the values of this Arrow type are numbers, texts, booleans, dates, times or UUIDs."""
     from pyarrow import types
 
     if is_uuid(kind):
@@ -70,7 +63,6 @@ def _not_read(name: str, kind: str) -> InputError:
 
 
 def is_uuid(kind: Any) -> bool:
-    """Return whether an Arrow type is the extension type of UUIDs."""
     return getattr(kind, "extension_name", "") == "arrow.uuid"
 
 
@@ -85,7 +77,6 @@ def _can_be_read(kind: Any) -> bool:
 
 
 def is_text(kind: Any) -> bool:
-    """Return whether the values of an Arrow type are texts."""
     from pyarrow import types
 
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
@@ -113,9 +104,7 @@ def check_database_type(name: str, kind: Any) -> None:
 
 
 def quoted(*names: str) -> str:
-    """Quote the parts of a qualified name as in standard SQL, such as `"registry"."births"`. The parts may contain any
-    characters.
-    """
+    """Quote the parts of a qualified name as in standard SQL, such as `"registry"."births"`."""
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
@@ -124,13 +113,12 @@ def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[
 
     Parameters
     ----------
-    asked : the requested table, as `name` or `schema.name`. If None, the database must have exactly one table.
+    asked : the requested table, as `name` or `schema.name`, or None for the only table.
     tables : the schema and the name of each table and view of the database.
 
     Raises
     ------
-    InputError : if no table or several tables have the requested name, or if no table was requested and the database does not
-        have exactly one table.
+    InputError : if not exactly one table has the requested name or, without a request, is in the database.
     """
     several = len({schema for schema, _ in tables}) > 1
     listed = [f"{schema}.{name}" if several else name for schema, name in tables]
@@ -162,7 +150,7 @@ def engine_of(uri: str) -> Any:
 
     Raises
     ------
-    InputError : if the URI does not name a database, or if its dialect or driver is not installed.
+    InputError : if the URI names no database, or its dialect or driver is not installed.
     """
     sqlalchemy, lacks = library("sqlalchemy", "sqlalchemy", "this database", "database"), False
     try:
@@ -179,10 +167,9 @@ def engine_of(uri: str) -> Any:
 
 
 def sql_tables(inspector: Any, asked: str | None) -> list[tuple[str, str]]:
-    """Return the schema and the name of each table and view that may be the requested table.
+    """Return the schema ("" for the default) and the name of each table and view that may be the requested table.
 
-    The result contains all tables and views of the default schema, whose name is given as "". If `asked` names an existing
-    table in a schema (`schema.name`), the result contains only this table.
+    If `asked` names an existing table in a schema (`schema.name`), the result contains only this table.
     """
     schema, _, name = (asked or "").rpartition(".")
     if schema and (inspector.has_table(name, schema=schema) or name in inspector.get_view_names(schema)):
