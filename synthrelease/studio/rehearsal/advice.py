@@ -695,7 +695,7 @@ def _together(shortlist: Sequence[int], shared: bool) -> int:
 
 
 def _whole_passes(figures: int, shortlist: Sequence[int], shared: bool) -> int:
-    """Return the smallest number of attempts with `figures` independent results and equally many of each configuration.
+    """Return the smallest number of attempts with `figures` independent results, equally many of each configuration.
 
     A release draws configurations uniformly. If rounds share a fit (`shared`), the attempts with one fit are one result.
     """

@@ -259,7 +259,9 @@ class Comparison:
 
     @cached_property
     def yardsticks(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distance between the halves, and from a half to independent columns, as (n_pairs,) arrays."""
+        """Return two distances for each pair, as (n_pairs,) arrays: between the halves, and from a half to independent
+        columns.
+        """
         random = SeededEntropy(self.seed, 14).generator()
         alone = [shares_of_pairs(independent_columns(side, random), self.columns) for side in self.sides]
         apart = (distances(self.shares[1 - side], alone[side])[self.places] for side in (0, 1))
@@ -294,7 +296,7 @@ class Comparison:
 
     @cached_property
     def means(self) -> tuple[float, float]:
-        """Return the mean distances from a half of another sample (the other half) and of independent columns."""
+        """Return two mean distances from a half: to another sample (the other half), and to independent columns."""
         sample, independent = (float(yardstick[self.telling[0]].mean()) for yardstick in self.yardsticks)
         return sample, independent
 
@@ -619,8 +621,7 @@ class PlanRace:
     def cheapest(
         self, most: Fraction, above: Fraction = Fraction(0), told: TellingTables | None = None, least: float = -math.inf
     ) -> Raced:
-        """Return the plan with the smallest epsilon that preserves enough, or about as much as the plan with epsilon
-        `most`.
+        """Return the cheapest plan that preserves enough, or about as much as the plan with epsilon `most`.
 
         Parameters
         ----------
