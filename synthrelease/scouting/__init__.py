@@ -1,3 +1,3 @@
-"""Publish noisy tables of counts, each of a single column of a private file. The draft of a release can be based on these
-tables if there is no public file.
+"""Publish noisy tables of counts of single columns of a private file, from which a release can be drafted without a public
+file.
 """

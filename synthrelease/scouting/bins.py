@@ -1,7 +1,7 @@
 """Choose the bins of a draft from the noisy tables of a scout.
 
-Bins of numeric columns have round limits and about equal numbers of rows. Frequent codes have bins of their own. All choices
-are post-processing of noisy counts.
+Bins of numeric columns have round limits and about equal numbers of rows. Frequent codes have bins of their own. All
+choices are post-processing of noisy counts.
 """
 
 from __future__ import annotations
@@ -54,15 +54,12 @@ class ScoutedBins:
     Attributes
     ----------
     column : the column.
-    edges : the lower edges of the bins of a numeric column, and the upper edge of its last bin, or empty for a column that is
-        not numeric.
+    edges : the lower edges of the bins of a numeric column, and the upper edge of its last bin; otherwise empty.
     numbers : the mean of each bin of a numeric column, computed from noisy counts.
-    codes : the codes, strings or periods that have a bin of their own. All other codes share one bin. Empty for numeric
-        columns.
-    days : for a column of dates in which single days have few rows, the period to which each day belongs. Otherwise empty.
-    fillers : whether the last bin may contain codes such as 98 or 9999. Such a bin ends at a power of ten, and there is a gap
-        below it.
-    gaps : the noisy number of rows without a value. In a numeric column, rows with a string that is not a number are included.
+    codes : the codes, strings or periods with a bin of their own; all others share one bin. Empty for numeric columns.
+    days : for a column of dates in which single days have few rows, the period to which each day belongs; otherwise empty.
+    fillers : whether the last bin, which ends at a power of ten above a gap, may contain codes such as 98 or 9999.
+    gaps : the noisy number of rows without a value or, in a numeric column, with a string that is not a number.
     """
 
     column: ScoutedColumn
@@ -75,12 +72,13 @@ class ScoutedBins:
 
     @property
     def n_bins(self) -> int:
-        """The number of bins. It includes the shared bin of the other codes, but not the bin for missing values."""
+        """The number of bins, with the shared bin of other codes, but without the bin for missing values."""
         return len(self.edges) - 1 if self.column.kind == "number" else len(self.codes) + 1
 
     def groups(self, found: Sequence[str] = ()) -> np.ndarray:
-        """Return, for each finest bin, the bin of the draft that contains it, as an (n_finest_bins,) array. In a numeric
-        column, strings that are not numbers are in the bin of missing values.
+        """Return the (n_finest_bins,) bin of the draft that contains each finest bin.
+
+        In a numeric column, strings that are not numbers are in the bin of missing values.
 
         Parameters
         ----------
@@ -97,11 +95,10 @@ class ScoutedBins:
 def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, rows: int, deviation: float) -> ScoutedBins:
     """Choose the bins of a column of codes or strings from its noisy counts.
 
-    If there are at most 12 codes, each has a bin of its own. If there are more codes, only frequent codes have a bin. A code
-    with 1% of the rows gets a bin in 99% of scouts, if these rows are at least 5.4 standard deviations of the noise.
-
-    Many days are merged into weeks, months, quarters or years. The function chooses the shortest period that gives at most 16
-    periods, with an average count of at least 5 standard deviations of the noise.
+    Up to 12 codes have a bin each; of more codes, only frequent ones: a code with 1% of the rows gets a bin in 99% of
+    scouts, if these rows are at least 5.4 standard deviations of the noise. Many days are merged into the shortest period
+    (weeks, months, quarters or years) with at most 16 periods and an average count of at least 5 standard deviations of the
+    noise.
 
     Parameters
     ----------
@@ -118,11 +115,10 @@ def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, ro
 
 
 def _periods(counts: Mapping[str, int], deviation: float) -> dict[str, str]:
-    """Return the period to which each day belongs, if days are merged: an ISO week, a month, a quarter or a year. The
-    result has all days from the first to the last counted day.
+    """Return the ISO week, month, quarter or year of each day from the first to the last, if days are merged.
 
-    The result is empty if each day keeps its own bin. It is also empty if at most half of the strings are days, or if the days
-    are more than ten years apart.
+    The result is empty if each day keeps its own bin, if at most half of the strings are days, or if the days are more than
+    ten years apart.
     """
     days = {text: day for text in counts if (day := DateFormat(ISO).read(text)) and text == day.isoformat()}
     first, last = min(days.values(), default=date.min), max(days.values(), default=date.min)
@@ -150,8 +146,8 @@ def number_bins(
     """Choose the bins of a numeric column from its noisy counts.
 
     A bin has round limits and about an eighth of the rows. If few rows have a number other than a frequent 0, a bin has a
-    fifth of these rows, but at least 4% of all rows. The outermost bins have fewer rows. If 0 is frequent, it has a bin of its
-    own; so do codes such as 9999. A bin begins at each of the `limits` in the codebook.
+    fifth of these rows, but at least 4% of all rows. The outermost bins have fewer rows. A frequent 0 and codes such as
+    9999 have bins of their own. A bin begins at each of the `limits` in the codebook.
 
     Parameters
     ----------
@@ -207,9 +203,7 @@ _Cells = Sequence[tuple[Fraction, Fraction, int]]
 
 
 def _cuts(cells: _Cells, mass: float, tail: float, ends: tuple[bool, bool] = (True, True)) -> Iterator[Fraction]:
-    """Yield limits between bins, which join neighbouring cells (intervals) and have about `mass` rows each. If there are
-    enough rows, the bin at each end that `ends` selects is smaller.
-    """
+    """Yield limits between bins of neighbouring cells (intervals) with about `mass` rows each, fewer at the selected `ends`."""
     below = [0, *accumulate(count for _, _, count in cells)]
     total = below[-1]
     if total < 2 * tail:
@@ -236,25 +230,19 @@ def _cuts(cells: _Cells, mass: float, tail: float, ends: tuple[bool, bool] = (Tr
 
 
 def _roundest(cells: _Cells, places: Sequence[int]) -> int | None:
-    """Return the index of the cell with the roundest lower edge among the cells at `places`, such as 100 rather than 110.
-    The first of several equally round edges counts. Return None if there are no places.
-    """
+    """Return the index of the first cell with the roundest lower edge among `places`, such as 100 rather than 110, or None."""
     return max(places, key=lambda place: _roundness(cells[place][0]), default=None)
 
 
 def _roundness(number: Fraction) -> int:
-    """Return how round a number is, as a rank. A number has a higher rank if it is divisible by a larger number among ...,
-    0.5, 1, 2, 5, 10, ... For example, 200 ranks above 110.
-    """
+    """Return the rank of a number by the largest of ..., 0.5, 1, 2, 5, 10, ... that divides it: 200 ranks above 110."""
     if not number:
         return 1000
     return max((rank for rank, step in enumerate(ROUND, 1) if not number % step), default=0)
 
 
 def _mean(low: Fraction, high: Fraction, whole: bool, cells: _Cells) -> float:
-    """Return the mean of a bin, computed as if each row were at the middle of its cell. If the bin has no rows, return the
-    middle of the bin.
-    """
+    """Return the mean of a bin as if each row were at the middle of its cell, or the middle of a bin without rows."""
     mass = sum(count for _, _, count in cells)
     if not mass:
         return float(low + high - whole) / 2

@@ -72,15 +72,15 @@ class CodebookEntry:
 
     Attributes
     ----------
-    description : the meaning of the column, or empty if the codebook states no meaning.
+    description : the meaning of the column; empty if unstated.
     labels : the meaning of each code. The codes are written as in the file.
     missing : codes that mean a missing answer.
     number : whether the codebook says that the column contains numbers.
     code : whether the codebook says that the column contains codes or strings.
-    low, high : the smallest and the largest number, or None if the codebook does not state it.
+    low, high : the smallest and the largest number, or None if unstated.
     whole : whether the codebook says that the numbers are integers.
     limits : numbers at which a bin always begins.
-    dates : for a column of dates, three strings: the first date, the last date and the date format. Otherwise empty.
+    dates : for a column of dates, three strings: the first date, the last date and the date format; otherwise empty.
     """
 
     description: str = ""
@@ -95,9 +95,7 @@ class CodebookEntry:
     dates: tuple[str, ...] = ()
 
     def or_else(self, second: CodebookEntry) -> CodebookEntry:
-        """Return this entry, completed with the information in `second` that it does not have. The result has the codes for
-        missing answers of both entries.
-        """
+        """Return this entry, completed with information of `second`, and with the codes for missing answers of both."""
         return CodebookEntry(
             description=self.description or second.description,
             labels=self.labels or second.labels,
@@ -119,9 +117,8 @@ class Codebook:
     Attributes
     ----------
     entries : information about each column, by name.
-    positions : the positions of the columns in a fixed-width file, or None if the codebook states no positions.
-    key : the name of the column that links the two record types of a hierarchical file, such as persons to households, or None
-        for other files.
+    positions : the positions of the columns in a fixed-width file, or None.
+    key : the column that links the two record types of a hierarchical file, such as persons to households, or None.
     """
 
     entries: Mapping[str, CodebookEntry] = field(default_factory=dict)
@@ -217,9 +214,7 @@ def _of_ddi(text: str) -> Codebook:
 
 
 def _is_in(variable: Element, record: str, group: Element) -> bool:
-    """Return whether a variable belongs to a record type. Either the variable lists its record types, or the group of the
-    record type lists its variables.
-    """
+    """Return whether a variable lists a record type, or the group of the record type lists the variable."""
     return record in (variable.get("rectype") or "").split() or variable.get("ID") in (group.get("var") or "").split()
 
 
@@ -235,9 +230,8 @@ def _position(variable: Element) -> Position | None:
 def _variable(variable: Element) -> CodebookEntry:
     """Return the entry for a DDI variable.
 
-    A numeric variable counts as a column of numbers if the labels of most codes are the codes themselves. A numeric variable
-    without codes counts as one if it is declared continuous. Serial numbers and identifiers are often declared continuous as
-    well, so their entries do not state a kind.
+    A numeric variable is a column of numbers if most codes are their own labels or, without codes, if it is declared
+    continuous. Serial numbers and identifiers are often declared continuous as well, so their entries state no kind.
     """
     codes = [(category.findtext("catValu", "").strip(), category) for category in variable.findall("catgry")]
     labels = {code: _line(category.findtext("labl") or code) for code, category in codes if code}
@@ -336,21 +330,16 @@ def _entry(name: str, about: Any) -> CodebookEntry:
 
 
 def _kind(text: Any) -> str:
-    """Return the stated kind if it is one of the known kinds, or otherwise an empty string."""
     return text if text in _KINDS else ""
 
 
 def _bounds(values: Mapping[str, Any]) -> tuple[Fraction | None, Fraction | None]:
-    """Return the smallest and the largest number that an entry states. A bound is None if it is not stated or is not a
-    number.
-    """
+    """Return the smallest and the largest number that an entry states, or None for each that is not stated or no number."""
     return _number(values.get("min")), _number(values.get("max"))
 
 
 def _dates(kind: str, about: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the first date, the last date and the date format, each as a string, if the kind is "date". Otherwise return an
-    empty tuple.
-    """
+    """Return the first date, the last date and the date format, as strings, or an empty tuple if the kind is not "date"."""
     return (str(about.get("min")), str(about.get("max")), str(about.get("format") or ISO)) if kind == "date" else ()
 
 
@@ -407,10 +396,10 @@ class ColumnNotes:
 
     Attributes
     ----------
-    label : the label of the column, or empty if the column has no label.
+    label : the label of the column, or empty.
     value_labels : the meaning of each labelled value of the column.
     missing : values that the file declares as missing.
-    missing_ranges : ranges of numbers that the file declares as missing, as (lowest, highest). Both ends are included.
+    missing_ranges : ranges of numbers that the file declares as missing, as (lowest, highest), both included.
     """
 
     label: str = ""

@@ -1,8 +1,8 @@
 """Choose the cells in which a scout counts the values of each column, from the codebook and from noisy counts alone.
 
-Each code has a cell. Columns of numbers are counted twice. The cells of the first table are public. If the bounds are near
-each other, the cells are intervals of equal width. Otherwise their limits are 1, 2 and 5 times powers of ten, and the number 0
-has a cell of its own. For the second table, cells with many rows are divided into round steps.
+Each code has a cell. Columns of numbers are counted twice. The cells of the first table are public: intervals of equal
+width if the bounds are near each other, otherwise with limits of 1, 2 and 5 times powers of ten, and a cell for 0. For the
+second table, cells with many rows are divided into round steps.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def days_between(first: date, last: date) -> list[date]:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """An interval [low, high) of a numeric column. It can be divided at multiples of a smallest step.
+    """An interval [low, high) of a numeric column, which can be divided at multiples of a smallest step.
 
     The bounds and the step are exact fractions, so that the edges of bins are round decimal numbers.
     """
@@ -64,9 +64,9 @@ class Cell:
     step: Fraction
 
     def edges(self, parts: float = math.inf) -> list[Fraction]:
-        """Divide the cell into at most `parts` intervals of equal, round width, and return their lower edges.
+        """Return the lower edges of at most `parts` intervals of equal, round width that divide the cell.
 
-        If no such width divides the cell, return only the lower edge of the cell.
+        If no such width divides the cell, return only its lower edge.
         """
         width = self.high - self.low
         for place, step in enumerate(ROUND):  # 2 times a power of ten gives limits such as 46, where a person would choose 45
@@ -77,9 +77,7 @@ class Cell:
 
 
 def fillers_from(high: Fraction) -> Fraction:
-    """Return the number from which numbers below `high`, a power of ten, may be codes instead of quantities, such as 90 for
-    100. Many registers use codes such as 97, 998 or 99999.
-    """
+    """Return the number below `high`, a power of ten, from which numbers may be codes such as 97 or 998: 90 for 100."""
     return high - max(Fraction(10), high / 100)
 
 
@@ -95,10 +93,10 @@ class ScoutedColumn:
     missing : strings that mean a missing answer.
     low, high : the smallest and the largest number, or None if the codebook does not state it.
     whole : whether the numbers are integers. If so, any other number is treated as a string that is not a number.
-    limits : numbers such as 37 weeks, the limit of births at term. A bin always begins at each of these numbers.
-    dates : for dates, three strings: the first date, the last date and the date format. The codes are then periods: days,
-        weeks, months, quarters or years, whichever is the shortest that gives at most 16 periods. This choice depends only on
-        the first and the last date. Empty for other columns.
+    limits : numbers such as 37 weeks, the limit of births at term, at which a bin always begins.
+    dates : for dates, three strings: the first date, the last date and the date format. The codes are then the shortest of
+        days, weeks, months, quarters or years with at most 16 periods, by the first and the last date alone. Empty for
+        other columns.
     """
 
     name: str
@@ -114,13 +112,12 @@ class ScoutedColumn:
 
     @cached_property
     def days(self) -> dict[str, str]:
-        """A mapping from every string that states a day to the period of this day, for all days from the first to the last
-        date. It is empty for columns that do not contain dates.
+        """The period of each string that states a day, for all days from the first to the last date; empty without dates.
 
         Raises
         ------
-        ValueError : if the dates or the format cannot be read, if the last date is not after the first date, or if the dates
-            are more than ten years apart.
+        ValueError : if the dates or the format cannot be read, if the last date is not after the first date, or if the
+            dates are more than ten years apart.
         """
         if not self.dates:
             return {}
@@ -139,9 +136,7 @@ class ScoutedColumn:
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """The cells (intervals) that are counted in the first noisy table of a numeric column, from the lowest to the
-        highest.
-        """
+        """The cells (intervals) of the first noisy table of a numeric column, in increasing order."""
         return _cells(self.low, self.high, self.whole)
 
     @cached_property
@@ -155,17 +150,15 @@ class ScoutedColumn:
 
     @property
     def first_look(self) -> tuple[Fraction, ...]:
-        """The lower edges of the cells (intervals) in which a numeric column is counted for the first of its two noisy
-        tables.
-        """
+        """The lower edges of the cells (intervals) of the first noisy table of a numeric column."""
         return tuple(cell.low for cell in self.cells)
 
     def second_look(self, counts: Sequence[int], deviation: float) -> tuple[Fraction, ...]:
-        """Choose the cells (intervals) of the second noisy table of a numeric column. Cells with many rows in the first
-        noisy table are divided into smaller cells. Return the lower edges of all cells of the second table.
+        """Return the lower edges of the cells of the second noisy table of a numeric column.
 
-        A cell with all numbers is divided into at most 50 steps, and a cell with a tenth of the numbers into at most 5. There
-        are fewer steps if the noise would hide the count of a step. Zeros are not counted as numbers here.
+        Cells with many rows in the first table are divided: a cell with all numbers into at most 50 steps, a cell with a
+        tenth of the numbers into at most 5, and fewer if the noise would hide the count of a step. Zeros are not counted as
+        numbers here.
 
         Parameters
         ----------
@@ -183,10 +176,9 @@ class ScoutedColumn:
         return tuple(sorted(edges))
 
     def groups(self, edges: Sequence[Fraction]) -> np.ndarray:
-        """Assign each finest bin of a numeric column to the cell (a wider interval) that contains it. Return the
-        (n_finest_bins,) indices of the cells. `edges` are the lower edges of the cells.
+        """Return the (n_finest_bins,) index of the cell, given by the lower `edges`, that contains each finest bin.
 
-        The last two finest bins are for strings that are not numbers, and for missing values. Each has a cell of its own.
+        The last two finest bins, for strings that are not numbers and for missing values, have cells of their own.
         """
         places = np.searchsorted(np.array(edges, dtype=float), np.array(self._floats), side="right") - 1
         return np.append(places, [len(edges), len(edges) + 1])
@@ -194,8 +186,7 @@ class ScoutedColumn:
     def column(self, found: Sequence[str] = ()) -> Column:
         """Return this column as a column of a schema, with which the private file is read.
 
-        This column has the finest bins of the scouted column, one bin for unlisted strings or strings that are not numbers, and
-        one bin for missing values.
+        It has the finest bins, one bin for unlisted strings or strings that are not numbers, and one for missing values.
 
         Parameters
         ----------
@@ -234,9 +225,7 @@ class ScoutedColumn:
 
 @lru_cache(maxsize=256)
 def _cells(low: Fraction | None, high: Fraction | None, whole: bool) -> tuple[Cell, ...]:
-    """Return the cells (intervals) into which a numeric column with these bounds is divided for its first noisy table.
-    Columns with equal bounds share the result.
-    """
+    """Return the cells (intervals) of the first noisy table of a numeric column with these bounds."""
     return tuple(_linear(low, high, whole) or _grid(low, high, whole))
 
 
@@ -248,8 +237,8 @@ def _atoms(low: Fraction | None, high: Fraction | None, whole: bool, limits: tup
 
 
 def _linear(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell]:
-    """Return cells (intervals) of equal width if both bounds are stated and near each other, such as for years. Otherwise
-    return an empty list.
+    """Return cells (intervals) of equal width if both bounds are stated and near each other, such as for years; otherwise
+    none.
     """
     if low is None or high is None:
         return []
@@ -262,8 +251,8 @@ def _linear(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Ce
 
 
 def _grid(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell]:
-    """Return cells (intervals) whose edges are 1, 2 and 5 times powers of ten, as far as the bounds reach. There are
-    further cells next to 0.
+    """Return cells (intervals) whose edges are 1, 2 and 5 times powers of ten, within the bounds, with further cells next
+    to 0.
     """
     powers = [Fraction(10) ** power for power in range(0 if whole else SMALLEST, LARGEST + 1)]
     cells = ((1, 2, 100), (2, 5, 20), (5, 10, 10))
@@ -283,7 +272,7 @@ def _grid(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell
 def scouted_columns(
     entries: Mapping[str, CodebookEntry], only: Sequence[str] | None = None, leave_out: Sequence[str] = ()
 ) -> tuple[ScoutedColumn, ...]:
-    """Return the columns that a scout counts with noise, in the form in which the entries of a codebook describe them.
+    """Return the columns that a scout counts with noise, as the entries of a codebook describe them.
 
     Parameters
     ----------
@@ -293,9 +282,9 @@ def scouted_columns(
 
     Raises
     ------
-    InputError : if the codebook has no entry for a named column, or states neither codes nor a kind for a column. Also if a
-        lower bound is not below the upper bound, or if a bound of integers is not an integer. Also if fewer than two columns
-        remain, because the measure of dependence needs two columns.
+    InputError : if the codebook has no entry for a named column, or states neither codes nor a kind for a column; if a
+        lower bound is not below the upper bound, or a bound of integers is not an integer; if fewer than two columns
+        remain, because the measure of dependence needs two.
     """
     unknown = [name for name in (*(only or ()), *leave_out) if name not in entries]
     if unknown:
@@ -348,8 +337,7 @@ def _scouted(name: str, entry: CodebookEntry) -> ScoutedColumn | None:
 
 
 def schema_of(columns: Sequence[ScoutedColumn], found: Mapping[str, Sequence[str]]) -> Schema:
-    """Return the schema with which a scout (a run that publishes noisy tables of single columns) reads the private file.
-    Every column has its finest bins.
+    """Return the schema with which a scout reads the private file: every column with its finest bins.
 
     Parameters
     ----------

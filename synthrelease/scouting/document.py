@@ -1,8 +1,4 @@
-"""Define the contents of scout.json, the result of a scout: noisy counts, facts from the codebook, and the privacy cost of the
-counts.
-
-Everything in the document may be published.
-"""
+"""Define the contents of scout.json, the result of a scout. Everything in the document may be published."""
 
 from __future__ import annotations
 
@@ -32,10 +28,10 @@ class ScoutedPart(Part):
     Attributes
     ----------
     name, kind, description, codes, missing, low, high, whole, limits, dates : the column as in `ScoutedColumn`.
-    first, second : for a numeric column, the counts of the first and the second table. The last two counts of each table are
-        the count of strings that are not numbers and the count of missing values.
-    edges : for a numeric column, the lower limits of the cells of the second table. Another version of the program may choose
-        other cells.
+    first, second : for a numeric column, the counts of the first and the second table. The last two are the counts of
+        strings that are not numbers and of missing values.
+    edges : for a numeric column, the lower limits of the cells of the second table, which another version of the program
+        may choose differently.
     counts : for codes and strings, the count of each value. The empty string "" means a missing value.
     other : for a column with a list of codes, the count of the strings that are not in the list.
     """
@@ -64,27 +60,23 @@ class ScoutedPart(Part):
 
     @cached_property
     def column(self) -> ScoutedColumn:
-        """The column in the form in which the scout counted it, without its noisy counts."""
+        """The column as the scout counted it, without its noisy counts."""
         return self.value_of(ScoutedColumn, limits=tuple(map(Fraction, self.limits)))
 
     @property
     def lower_limits(self) -> tuple[Fraction, ...]:
-        """The lower edges of the cells (intervals) in which a numeric column is counted for the second of its two noisy
-        tables.
-        """
+        """The lower edges of the cells (intervals) of the second noisy table of a numeric column."""
         return tuple(map(Fraction, self.edges))
 
     @property
     def gaps(self) -> int:
-        """The noisy number of rows without a value. For a numeric column, rows with a string that is not a number
-        are included.
-        """
+        """The noisy number of rows without a value or, for a numeric column, with a string that is not a number."""
         return sum(self.second[-2:]) if self.kind == "number" else self.counts[""]
 
 
 class DependencePart(Part):
-    """A noisy measure of how dependent columns are: the total variation distance of their joint table from independence,
-    averaged over all pairs of columns.
+    """A noisy measure of dependence: the total variation distance of pairs of columns from independence, averaged over all
+    pairs.
 
     Attributes
     ----------
@@ -99,9 +91,7 @@ class DependencePart(Part):
 
     @property
     def value(self) -> float:
-        """The noisy distance of pairs of columns from independence, on average over all pairs, limited to the range from 0
-        to 1.
-        """
+        """The noisy mean distance of pairs of columns from independence, limited to the range from 0 to 1."""
         return min(1.0, max(0.0, self.steps / self.one))
 
 
@@ -113,8 +103,7 @@ class ScoutDocument(Part):
     ----------
     format, kind : version and kind of the document.
     title : title of the scout.
-    rows : the exact number of rows of the private file. With a key, the exact number of persons; one row of each person was
-        counted.
+    rows : the exact number of rows of the private file or, with a key, of persons; one row of each person was counted.
     unit, key, first_by, missing_keys : the unit of protection, as in [unit] of the release's configuration.
     epsilon_exact, delta_exact, rare_exact, tests_exact, rho_exact : the cap, which was fixed before the scout
         (`privacy.cap.Cap`).
@@ -146,16 +135,14 @@ class ScoutDocument(Part):
 
     @cached_property
     def cap(self) -> Cap:
-        """The cap: the largest privacy cost that the scout and the release after it may have together. Raises Unexpected (a
-        ValueError) if the numbers do not form a valid cap.
+        """The largest privacy cost of the scout and the release after it together. Raises Unexpected (a ValueError) if it
+        is invalid.
         """
         return self.value_of(Cap)
 
     @property
     def share(self) -> Fraction:
-        """The privacy cost of one noisy table, as a rho, or as an epsilon if delta is 0. All noisy tables of the scout have
-        the same cost.
-        """
+        """The privacy cost of each noisy table, as a rho, or as an epsilon if delta is 0."""
         return Fraction(self.tables_exact) / sum(part.column.queries for part in self.columns)
 
     @property
@@ -165,8 +152,7 @@ class ScoutDocument(Part):
 
     @property
     def margin(self) -> int:
-        """The margin of error of a count in rows. In 95% of scouts, the noisy count differs from the exact count by at most
-        this margin."""
+        """The margin of error of a count in rows, which the noise exceeds in at most 5% of scouts."""
         return self.margin_of(1)
 
     def margin_of(self, noises: int) -> int:
@@ -176,9 +162,9 @@ class ScoutDocument(Part):
     @property
     def quantile(self) -> float:
         """The limit that the absolute noise of a sum of counts exceeds with a probability of at most 5%, in standard
-        deviations of this noise.
+        deviations.
 
-        For Laplace noise, the quantile of one count is returned, because the quantile of a sum is smaller.
+        For Laplace noise, it is the quantile of one count, because the quantile of a sum is smaller.
         """
         return -math.log(1 - LEVEL) / math.sqrt(2) if self.cap.pure else NormalDist().inv_cdf((1 + LEVEL) / 2)
 
@@ -194,7 +180,6 @@ class ScoutDocument(Part):
 
 
 def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:
-    """Return the bins that a draft gives to a column of the scout, chosen from its noisy counts."""
     column = part.column
     if column.kind == "number":
         return number_bins(column, part.first, part.lower_limits, part.second[:-2], part.gaps, rows=rows, deviation=deviation)
@@ -203,8 +188,7 @@ def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:
 
 
 def lines_of(document: ScoutDocument) -> Iterator[tuple[str, str, int, int]]:
-    """Yield, for each noisy count of a single column, the name of the column, the value that was counted, the count, and
-    the number of noise terms in the count.
+    """Yield the column, the counted value, the count and its number of noise terms, for each noisy count of a single column.
 
     For numbers, these are the counts of the second table.
     """

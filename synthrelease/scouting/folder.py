@@ -41,7 +41,7 @@ def files_of(document: ScoutDocument) -> dict[str, bytes]:
 
 
 def read_scout(folder: str | Path) -> tuple[ScoutDocument, bytes]:
-    """Read scout.json in the folder of a scout. Return its contents as a document and as bytes.
+    """Return scout.json of a scout's folder as a document and as bytes.
 
     Raises
     ------
@@ -72,8 +72,8 @@ def _read(content: bytes) -> ScoutDocument:
 def verify_scout(folder: Path) -> Report:
     """Verify the folder of a scout, without private data, and return a report.
 
-    The checks cover the checksums, the cap, the thresholds for texts, and the cells of the tables. All other files are computed
-    again from scout.json and compared with the files in the folder.
+    The checks cover the checksums, the cap, the thresholds for texts, the cells of the tables, and all files that follow
+    from scout.json.
     """
     files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
     checks, document = [_checksums(files)], None
@@ -127,9 +127,9 @@ def _cap_problems(document: ScoutDocument) -> Iterator[str]:
 
 
 def _table_problems(document: ScoutDocument, other: bool) -> Iterator[str]:
-    """Yield the problems in the noisy tables of a scout, such as cells of a second table that do not follow from the first
-    table. `other` states whether another version of the program wrote the scout, because that version may have chosen other
-    cells.
+    """Yield the problems in the noisy tables of a scout, such as cells that do not follow from the first table.
+
+    `other` states whether another version of the program, which may choose other cells, wrote the scout.
     """
     least = 0 if document.cap.pure else text_threshold(document.share)[0]
     figure, number = document.dependence, len(document.columns)

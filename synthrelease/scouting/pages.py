@@ -31,8 +31,8 @@ def pages(document: ScoutDocument) -> dict[str, bytes]:
 def _answers(document: ScoutDocument) -> dict[str, Any]:
     """Return the data of ask.html: the cells of each column with their noisy counts.
 
-    In a column that has no list of codes, the cell of the other strings has the count None. The page computes it as the number
-    of all rows minus the published counts.
+    In a column that has no list of codes, the cell of the other strings has the count None, which the page computes from
+    the rest.
     """
     lines, columns = list(lines_of(document)), []
     for part in document.columns:

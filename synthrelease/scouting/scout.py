@@ -1,9 +1,8 @@
 """Run a scout: publish noisy tables of the single columns of a private file, and charge the ledger for them.
 
-A scout checks its settings, charges the ledger, reads the file, adds noise and writes a folder. It reads the file a second
-time if the codebook does not list the categories of some columns. Like a release, a scout cannot be undone: its cost counts as
-spent once the file is opened. Every check that does not need the rows is made before the ledger is charged. The rows influence
-the results only through noisy counts.
+A scout checks its settings, charges the ledger, reads the file (twice if categories are not listed), adds noise and writes
+a folder. Like a release, a scout cannot be undone: its cost counts as spent once the file is opened. Every check that does
+not need the rows is made before the charge. The rows influence the results only through noisy counts.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ class Scouting:
     policy : format of the private file: delimiter, encoding, decimal sign and positions of columns.
     unit : the unit that the guarantee protects: a row, or all rows of a person (the rows with the same key).
     cap : the budget of scout and release together.
-    rows : the number of rows that the steward states. With a key, it is the number of persons.
+    rows : the number of rows or, with a key, of persons that the steward states.
     """
 
     title: str
@@ -135,9 +134,7 @@ class Scouting:
 
     @property
     def share(self) -> Fraction:
-        """The privacy cost of one noisy table, as a rho, or as an epsilon if delta is 0. All noisy tables of the scout have
-        the same cost.
-        """
+        """The privacy cost of each noisy table, as a rho, or as an epsilon if delta is 0."""
         return self.tables / queries(self.columns)
 
     @property
@@ -146,9 +143,7 @@ class Scouting:
         return self.cap.deviation(self.share)
 
     def looks(self) -> dict[str, Charge]:
-        """Return the privacy cost (charge) of each step of the scout, by its name, such as "first look" for the first noisy
-        tables. The sum of these charges is the cost of the scout.
-        """
+        """Return the charge of each step of the scout, such as "first look"; their sum is the cost of the scout."""
         texts, numbers = (sum(column.kind == kind for column in self.columns) for kind in ("texts", "number"))
         listed = len(self.columns) - texts - numbers
         of_tables = {"texts": texts, "first look": numbers + listed, "second look": numbers}
@@ -167,9 +162,7 @@ def _exact(option: str, text: str) -> Fraction:
 
 
 def queries(columns: Sequence[ScoutedColumn]) -> int:
-    """Return how many noisy tables a scout of these columns publishes: two for a column of numbers, and one for any other
-    column.
-    """
+    """Return how many noisy tables a scout of these columns publishes."""
     return sum(column.queries for column in columns)
 
 
@@ -180,22 +173,21 @@ def cap_of(
     rho: Fraction | None = None,
     tests: Fraction | None = None,
 ) -> Cap:
-    """Return the cap of a scout of these columns: the largest privacy cost of the scout and the release after it together,
-    with the cost of the scout.
+    """Return the cap of a scout of these columns: the largest privacy cost of the scout and the release after it together.
 
     Parameters
     ----------
     epsilon, delta : budget of scout and release together.
-    rho : the cost of the scout. By default, a twentieth of the rho that the cap allows pays for the tables. A fifth of this
-        amount is added for the measure of dependence. `rho` must be None if delta is 0.
-    tests : epsilon that is reserved for tests and criteria of the release; by default 12% of the cap. If delta is 0, `tests` is
-        the epsilon that is reserved for the whole release; by default 80% of the cap.
+    rho : the cost of the scout. By default, a twentieth of the rho that the cap allows pays for the tables, and a fifth of
+        this amount is added for the measure of dependence. It must be None if delta is 0.
+    tests : epsilon that is reserved for tests and criteria of the release; by default 12% of the cap. If delta is 0, it is
+        reserved for the whole release; by default 80% of the cap.
 
     Raises
     ------
-    InputError : if delta is 0 although `rho` is stated, a column of texts has no list of codes, or a column of numbers has no
-        bounds. Texts without a list need a delta above 0, because a text may occur in only one row. Numbers without bounds need
-        a delta above 0, because Laplace noise has heavy tails: empty cells far from the data would seem to have rows.
+    InputError : if delta is 0 although `rho` is stated, a column of texts has no list of codes (a text may occur in only
+        one row), or a column of numbers has no bounds (Laplace noise has heavy tails, so empty cells would seem to have
+        rows).
     Unexpected : if no scout and release fit into the cap.
     """
     if not delta:
@@ -226,16 +218,14 @@ def cap_of(
 
 
 def needed_rows(deviation: float) -> int:
-    """Return the smallest number of rows with which a scout is accepted if its noise has this standard deviation. Five
-    standard deviations must be at most 3% of the rows.
+    """Return the smallest accepted number of rows for noise with this standard deviation, five of which are at most 3% of
+    the rows.
     """
     return math.ceil(5 * deviation / MOST_NOISE)
 
 
 def check_noise(scouting: Scouting) -> None:
-    """Raise BudgetError if the noise is too large for a draft. This is the case if five standard deviations of the noise of a
-    count exceed 3% of the rows.
-    """
+    """Raise BudgetError if five standard deviations of the noise of a count exceed 3% of the rows, too much for a draft."""
     deviation, cap = scouting.deviation, scouting.cap
     if not 5 * deviation <= MOST_NOISE * scouting.rows:
         cost = f"{'epsilon' if cap.pure else 'rho'} = {decimal_text(cap.cost)}"
@@ -251,7 +241,7 @@ def check_noise(scouting: Scouting) -> None:
 def check_memory(scouting: Scouting) -> None:
     """Raise BudgetError if the machine may have too little memory to count texts without a list of codes.
 
-    With a key, the program keeps the texts of every row that may be the first row of a person (see `enclave.persons.Persons`).
+    With a key, the texts of every row that may be the first row of a person are kept (`enclave.persons.Persons`).
     """
     available = machine_megabytes()
     texts = sum(column.kind == "texts" for column in scouting.columns)
@@ -275,8 +265,7 @@ def scout(
     expect_head: str | None = None,
     charged: Callable[[Statement], None] = lambda statement: None,
 ) -> ScoutDocument:
-    """Run a scout of a private file, which publishes noisy tables of single columns: charge its cost to the ledger once,
-    count the columns with noise, and write the results to a folder. Return the results as a document.
+    """Run a scout of a private file: charge the ledger once, count the columns with noise, and write the results to a folder.
 
     Parameters
     ----------
@@ -290,17 +279,17 @@ def scout(
 
     Raises
     ------
-    InputError, OutputError, BudgetError, LedgerError : the scout was refused. Nothing was spent, unless the message says that
-        the file was opened.
+    InputError, OutputError, BudgetError, LedgerError : the scout was refused. Nothing was spent, unless the message says
+        that the file was opened.
     PrivateFailure, InternalError, Interrupted : the run ended after the charge; the cost counts as spent.
 
     Privacy
     -------
     The scout is Gaussian with rho = `cap.rho`, except for texts that only one row has (theory 9.20, values without a public
-    list). If delta is 0, it is `cap.alone`-DP. The charge is on the disk before the first row is read. The number of rows (with
-    a key, the number of persons) is published exactly. Every row is counted: missing values, texts that are not numbers and
-    unlisted codes have bins of their own, and numbers beyond the bounds count as the bound (theory 1.7, resizing, case b;
-    theory 1.9, first rows of a person, d).
+        list). If delta is 0, it is `cap.alone`-DP. The charge is on the disk before the first row is read. The number of
+        rows (with a key, the number of persons) is published exactly. Every row is counted: missing values, texts that are
+        not numbers and unlisted codes have bins of their own, and numbers beyond the bounds count as the bound (theory 1.7,
+        resizing, case b; theory 1.9, first rows of a person, d).
     """
     check_free(out)
     check_noise(scouting)
@@ -322,9 +311,7 @@ def scout(
 
 
 def check_cap_fits(statement: Statement, cap: Cap) -> None:
-    """Raise BudgetError if the remaining budget of the ledger is smaller than the whole cap, because then no release could
-    follow the scout.
-    """
+    """Raise BudgetError if the remaining budget of the ledger is smaller than the whole cap."""
     left = statement.epsilon_limit - statement.epsilon, statement.delta_limit - statement.delta
     if cap.epsilon > left[0] or cap.delta > left[1]:
         raise BudgetError(
@@ -341,8 +328,7 @@ def _published(scouting: Scouting, data: Source, out: Path, place: Path) -> Scou
 
 
 def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) -> ScoutDocument:
-    """Measure the noisy tables of a private file, and return them as a scout document. Call `scout` instead, which reserves
-    the budget first.
+    """Measure the noisy tables of a private file. Call `scout` instead, which reserves the budget first.
 
     Parameters
     ----------
@@ -387,9 +373,7 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
 
 
 def _first_groups(column: ScoutedColumn) -> np.ndarray:
-    """Return, for each finest bin of a column, the index of the cell (an interval or a code) that contains it in the first
-    noisy table, as an (n_finest_bins,) array.
-    """
+    """Return the (n_finest_bins,) index of the cell of the first noisy table that contains each finest bin of a column."""
     return column.groups(column.first_look) if column.kind == "number" else np.arange(len(column.codes) + 2)
 
 

@@ -37,12 +37,12 @@ from synthrelease.sources.source import Source
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """Describes how the command line displays a parameter.
+    """How the command line displays a parameter.
 
     Attributes
     ----------
     metavar : the placeholder for the value in the help text, such as FILE.
-    flags : the names of the option. By default, the option has the name of the parameter, with dashes instead of underscores.
+    flags : the names of the option; by default the name of the parameter, with dashes instead of underscores.
     least, most : the smallest and the largest allowed number.
     positional : whether the parameter is a positional argument.
     comma : whether the value is a list of names that are separated by commas.
@@ -80,8 +80,9 @@ Json = Annotated[bool, Option(flags=("--json",))]
 
 
 def help_texts(command: Callable[..., Any]) -> dict[str, str]:
-    """Return the help text of each parameter of a command. The texts come from the docstrings of the command, of its base
-    classes and of this module."""
+    """Return the help text of each parameter of a command, from the docstrings of the command, its base classes and this
+    module.
+    """
     owners = reversed(command.__mro__) if isinstance(command, type) else [command]
     texts = entries(__doc__ or "", "Parameters")
     for owner in owners:
@@ -111,7 +112,7 @@ def flags(name: str, option: Option) -> tuple[str, ...]:
 
 
 def command_words(request: object) -> list[str]:
-    """Return the command-line arguments that correspond to this request. Arguments with their default value are omitted."""
+    """Return the command-line arguments that correspond to this request, without default values."""
     options, words, arguments = shown_options(type(request)), list[str](), list[str]()
     for field in fields(request):  # type: ignore[arg-type]
         value, option = getattr(request, field.name), options[field.name]

@@ -1,5 +1,4 @@
-"""Determine which associations between columns a planned release will preserve. The computation uses only the configuration and
-the acceptance file."""
+"""Determine which associations a planned release will preserve, from the configuration and the acceptance file alone."""
 
 from __future__ import annotations
 
@@ -10,15 +9,14 @@ from synthrelease.spec.tried import strengths_tried
 
 
 def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[Associations, ...]:
-    """Return the associations between columns that the release is planned to preserve, for each generator that a round may
-    use.
+    """Return the associations that the release is planned to preserve, for each generator that a round may use.
+
+    Their strengths are known only if the configuration was drafted from a public file or rehearsed on one.
 
     Parameters
     ----------
-    rows : the number of rows of the file. The default is the number in the setting `rows` of [input]. If the number is unknown,
-        the result does not say which tables are mostly noise.
-
-    The strengths of the associations are known only if the configuration was drafted from a public file or rehearsed on one.
+    rows : the number of rows of the file; by default `rows` of [input]. Without a number, the result does not say which
+        tables are mostly noise.
     """
     layout, rules = spec.space.common.layout, spec.synthetic.merge(spec.space.common)
     ruled = [mask.columns for mask in rules.masks] + [tuple(sorted(rule.places.values())) for rule in rules.records]

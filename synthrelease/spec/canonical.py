@@ -1,12 +1,11 @@
 """Write the specification of a release as a canonical text. The release publishes this text, and commitments contain its
 digest.
 
-The text contains all settings of the configuration and the acceptance file, including inherited settings and the content of
-codelists. In rules, comparisons of a level are replaced by lists of the released categories in the named groups. The text also
-contains the shortlist from which rounds draw configurations, and the public tables from which generators start. Each public
-table is represented by the digest of its content, never by a path. The text does not contain comments or the tables that are
-listed in `WORDS`. It contains only settings that are written in the files, and no defaults. A new setting of the program
-therefore does not change the digest of older files. The text is public and contains nothing about the private file.
+The text contains all settings that are written in the configuration and the acceptance file, including inherited settings
+and the content of codelists, but no defaults: a new setting of the program does not change the digest of older files. In
+rules, comparisons of a level are replaced by lists of released categories. The text also contains the shortlist, and the
+public tables from which generators start, by the digest of their content and never by a path. It does not contain comments
+or the tables in `WORDS`. The text is public and contains nothing about the private file.
 """
 
 from __future__ import annotations
@@ -41,21 +40,20 @@ BY_DIGEST = "sha256:"
 
 @dataclass(frozen=True, kw_only=True)
 class PriorTable:
-    """A public table that generators use as a starting point. It consists of the path of the table, and the digest that its
-    content had when the specification was loaded."""
+    """A public table that generators use as a starting point: its path, and the digest of its content when it was loaded."""
 
     path: Path
     digest: str
 
 
 def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: Mapping[str, PriorTable]) -> dict[str, Any]:
-    """Return the settings of the configuration and the acceptance file as values that JSON can represent. Settings are in the
-    order of their definition. Columns, codes and bins keep the order that they have in the files.
+    """Return the settings of the configuration and the acceptance file as JSON values, in the order of their definition.
+
+    Columns, codes and bins keep the order that they have in the files.
 
     Parameters
     ----------
-    release : the configuration. It must contain the content of its codelists, and rules with the released categories of groups
-        instead of levels.
+    release : the configuration, with the content of its codelists, and rules with released categories instead of levels.
     priors : the public tables, by their names in the configuration.
     """
     settings = release.model_dump(mode="json", exclude={*WORDS, *PATHS, "acceptance"}, exclude_unset=True)
@@ -97,13 +95,11 @@ def read_tables(content: bytes) -> dict[str, Any]:
 
 
 def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, words_unpublished: bool = False) -> bool:
-    """Return whether a published specification has the same settings as the given tables. The shortlist of configurations is
-    ignored.
+    """Return whether a published specification has the same settings as the given tables, apart from the shortlist.
 
     Parameters
     ----------
-    words_unpublished : whether version 1.0.0 wrote the content. This version did not include the multi-year plan in the
-        specification.
+    words_unpublished : whether version 1.0.0, without the multi-year plan in the specification, wrote the content.
     """
     published, tables_now = read_tables(content), read_tables(canonical_text(tables))
     published.pop("shortlist", None)
@@ -115,9 +111,7 @@ def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, wor
 
 
 def is_fixed(name: str, table: Any) -> bool:
-    """Return whether this table contains only settings that are fixed before the release runs. The table is one of those
-    that may otherwise be changed after the release (`WORDS`), such as [series].
-    """
+    """Return whether a table of `WORDS`, such as [series], contains only settings that are fixed before the release runs."""
     try:
         return name == "series" and bool(table) and set(table) <= SeriesTable.model_validate(table).fixed
     except (TypeError, ValueError):
@@ -125,9 +119,7 @@ def is_fixed(name: str, table: Any) -> bool:
 
 
 def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> dict[str, Any]:
-    """Return the settings of a generator for publication. In them, each public table is named by the digest of its content
-    instead of its path.
-    """
+    """Return the settings of a generator for publication, with digests instead of paths of public tables."""
     if PRIOR not in table:
         return dict(table)
     names = table[PRIOR] if isinstance(table[PRIOR], list) else [table[PRIOR]]
@@ -136,9 +128,7 @@ def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> 
 
 
 def _by_digest(prior: Any, priors: Mapping[str, PriorTable]) -> Any:
-    """Replace the path of a public file or of an earlier release, which a generator starts from, by the digest of its
-    content.
-    """
+    """Replace the path of a public file or of an earlier release by the digest of its content."""
     if isinstance(prior, Mapping):
         name = f"{RELEASED}{prior.get('release', '')}"
         return {**prior, "release": f"{BY_DIGEST}{priors[name].digest}"} if name in priors else dict(prior)
@@ -146,13 +136,12 @@ def _by_digest(prior: Any, priors: Mapping[str, PriorTable]) -> Any:
 
 
 def _sorted(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a generator, projection or criterion in alphabetical order, as values that JSON can represent."""
+    """Return the settings of a generator, projection or criterion in alphabetical order, as JSON values."""
     return {name: _plain(table[name]) for name in sorted(table)}
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value to one that JSON can represent. A decimal becomes an int or a float of the same value. If there is none,
-    it becomes a text."""
+    """Convert a value to one that JSON can represent: a decimal to an equal int or float, or otherwise to a text."""
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -1,5 +1,4 @@
-"""Build a `Column`, with its atomic bins and alternative binnings, from the table of the column in the configuration. Also read
-codelists from files.
+"""Build a `Column`, with its atomic bins and alternative binnings, from its table in the configuration, and read codelists.
 
 Atomic bins are the widest bins from which the bins of all alternatives, groups and rules can be put together.
 """
@@ -26,8 +25,7 @@ Bins = Sequence[str] | Mapping[str, list[str]]
 
 
 class ColumnError(Unexpected):
-    """A mistake in the table of a column. `place` is the name of the setting, or "groups" for a mistake in the groups that
-    criteria use."""
+    """A mistake in the table of a column. `place` is the name of the setting, or "groups" for the groups of criteria."""
 
     def __init__(self, place: str, text: str, found: str | None = None, suggestion: str | None = None):
         super().__init__(text, found, suggestion, place=place)
@@ -44,7 +42,7 @@ def _require(holds: object, field: str, text: str, found: str | None = None) -> 
 
 @dataclass(frozen=True, kw_only=True)
 class _AtomicBins:
-    """The atomic bins of a column of categories or codes. They are its finest bins, from which all released bins are merged.
+    """The atomic bins of a column of categories or codes, its finest bins, from which all released bins are merged.
 
     Attributes
     ----------
@@ -64,9 +62,7 @@ _OF_NUMBERS = ("bounds", "bounds_by", "step", "part", "minus", "minus_format", "
 
 
 def _categories(table: ColumnTable) -> _AtomicBins:
-    """Return the atomic bins of a column of categories, one for each category. Raises ColumnError for the first mistake in
-    the table.
-    """
+    """Return the atomic bins of a column of categories, one for each. Raises ColumnError for the first mistake."""
     _absent(table, "a column of categories", *_OF_NUMBERS, "codes", "characters")
     listed = table.categories or []
     texts = listed if isinstance(listed, dict) else {label: [label] for label in listed}
@@ -85,8 +81,7 @@ def _categories(table: ColumnTable) -> _AtomicBins:
 
 
 def _codes(table: ColumnTable) -> _AtomicBins:
-    """Return the atomic bins of a column of codes. Codes have no order and no representative values. Raises ColumnError for the
-    first mistake in the table."""
+    """Return the atomic bins of a column of codes, without order and representative values. Raises ColumnError."""
     _absent(table, "a column of codes", *_OF_NUMBERS, "categories")
     why = "Delete `numbers`: codes are names, so they have no numbers (columns of kind = 'category' may have them)"
     _require(not table.numbers, "numbers", why)
@@ -112,17 +107,14 @@ def _commonest(labels: Iterable[str]) -> str:
 
 
 def _absent(table: ColumnTable, kind: str, *fields: str) -> None:
-    """Raise ColumnError if the table of a column contains one of the given settings, which are not possible for this kind of
-    column, or if `outside` is "clip"."""
+    """Raise ColumnError for each of these settings in the table, or for `outside` = "clip": this kind cannot have them."""
     for field in fields:
         _require(getattr(table, field) is None, field, f"Delete `{field}`: {kind} cannot have it")
     _require(table.outside != "clip", "outside", "'bin', 'drop' or 'error' (there is no nearest category)", "'clip'")
 
 
 def _listed_column(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
-    """Build a column of categories or codes from its table in the configuration. If the table lists no alternatives, each
-    category or code is a released bin.
-    """
+    """Build a column of categories or codes. Without alternatives, each category or code is a released bin."""
     every = "categories" if table.kind == "category" else EACH_CODE
     listed, dealt = _categories(table) if table.kind == "category" else _codes(table), table.role == "cluster_group"
     members, labels, numbers = listed.members, listed.labels, listed.numbers
@@ -156,8 +148,7 @@ def _listed_column(name: str, table: ColumnTable, policy: InputTable, groups: Bi
 
 
 def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str]) -> str | None:
-    """Return the label for unlisted texts, or None if the column has no such label. Raises ColumnError if the label cannot be
-    used."""
+    """Return the label for unlisted texts, or None. Raises ColumnError if the label cannot be used."""
     label = unlisted_label(table)
     if label is None or label in labels:
         return label
@@ -170,11 +161,12 @@ def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str])
 def grouping(
     field: str, name: str, bins: Bins, labels: tuple[str, ...], what: str = "categories", *, unlisted: str | None = None
 ) -> Binning:
-    """Build a binning from groups such as {"low": ["none", "primary"], ...}. Every category or code must be in exactly one
-    group. `what` is "categories" or "codes", for error messages.
+    """Build a binning from groups such as {"low": ["none", "primary"], ...}, with every category or code in exactly one
+    group.
 
     Parameters
     ----------
+    what : "categories" or "codes", for error messages.
     unlisted : the label for unlisted texts, or None if the column has no such label. The groups need not list this label.
     """
     if not isinstance(bins, Mapping):
@@ -226,8 +218,7 @@ class Codelist:
     Attributes
     ----------
     labels : the label of each code, in the order of the file.
-    levels : for each level, its groups with their codes. Levels are in the order of the columns of the file. Groups are in the
-        order of their first code.
+    levels : for each level, in the order of the file, its groups with their codes, in the order of their first code.
     """
 
     labels: Mapping[str, str]
@@ -235,11 +226,9 @@ class Codelist:
 
 
 def with_codelists(file: ConfigurationFile) -> ConfigurationFile:
-    """Read the codelist files that a configuration names. Return the configuration with the content of each codelist instead of
-    the file name.
+    """Replace the names of codelist files in a configuration by their content; levels become further alternatives.
 
-    The levels of a codelist become additional alternatives of the column. If the configuration lists no alternatives for the
-    column, the function also adds the alternative in which each code is a separate bin.
+    If the configuration lists no alternatives for the column, each code is also a separate bin in one alternative.
 
     Raises
     ------
@@ -320,7 +309,7 @@ def read_codelist(path: Path) -> Codelist:
 
 
 def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping[str, str]) -> None:
-    """Raise SpecError for the first cell in a line of a codelist file that cannot be used as a code, a label or a group."""
+    """Raise SpecError for the first cell in a line of a codelist that cannot be a code, a label or a group."""
     if not code or len(code) > 200 or not code.isprintable():
         raise _problem(path, number, f"{_shown(code)} cannot be a code. A code has 1 to 200 printable characters")
     if not _usable(label):
@@ -332,8 +321,7 @@ def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping
 
 
 def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of: Mapping[str, int]) -> None:
-    """Raise SpecError if the levels of a codelist do not nest, that is, if two codes of one group are in different groups
-    of the next coarser level. The message names two such codes."""
+    """Raise SpecError, with two codes as example, if the levels of a codelist do not nest."""
     by_size: Sequence[str] = sorted(levels, key=lambda level: -len(set(levels[level].values())))
     for finer, coarser in itertools.pairwise(by_size):
         first: dict[str, str] = {}
@@ -358,7 +346,7 @@ def _usable(label: str) -> bool:
 
 
 def _unusable(label: str) -> str:
-    """Return the reason why a text cannot be a label. The text is one that `_usable` has refused."""
+    """Return why a text that `_usable` has refused cannot be a label."""
     return "It contains a character that is not printable" if is_label(label) else LABEL
 
 
@@ -383,12 +371,12 @@ def build_column(
 
     Parameters
     ----------
-    groups : the groups into which criteria divide the rows by this column, or None. The limits of these groups become limits of
-        atomic bins.
+    groups : the groups into which criteria divide the rows by this column, or None. Their limits become limits of atomic
+        bins.
     own_values : whether a computation uses the exact values of the rows. Atomic bins are then no wider than one step of the
         grid to which these values are rounded.
-    edges_of : the columns for which numbers in rules become limits of atomic bins of this column. By default, this is only the
-        column itself.
+    edges_of : the columns for which numbers in rules become limits of atomic bins of this column; by default, the column
+        itself.
 
     Raises
     ------
@@ -409,8 +397,7 @@ def build_column(
 
 
 def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -> tuple[Column, ...]:
-    """Return all columns, and give those that summarise indicators the attribute `counts`. It lists, for each indicator, the
-    atomic bins in which the indicator applies."""
+    """Return all columns, those that summarise indicators with `counts`: the atomic bins in which each indicator applies."""
     atoms = {column.name: column.atoms.places for column in columns}
     counted = {
         name: {
@@ -431,9 +418,7 @@ def _check_missing_values(column: Column) -> None:
 
 
 def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
-    """Return the column with an additional bin for missing values, which is separate in the atomic bins and in every
-    alternative set of bins.
-    """
+    """Return the column with a bin for missing values in the atomic bins and in every alternative."""
     readable("missing_label", [label])
     taken = {text for binning in (column.atoms, *column.alternatives.values()) for text in binning.labels}
     if label in taken or label in (groups or ()):
@@ -519,8 +504,7 @@ def _numeric_column(
 
 
 def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
-    """Return the date format of a column's `source`, and that of `minus`, a second column of dates that are subtracted. A
-    format is None if the column does not contain dates or does not exist."""
+    """Return the date formats of a column's `source` and `minus`, or None for each that has no dates."""
     of_dates = [field for field in ("part", "minus") if getattr(table, field) is not None]
     if table.minus_format is not None and table.minus is None:
         raise ColumnError("minus_format", "`minus_format` needs `minus`, which is not set")
@@ -538,8 +522,7 @@ def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
 
 
 def _date_format(field: str, pattern: str | None, part: str | None) -> DateFormat:
-    """Return the parsed date format. Raises ColumnError if the format is not valid or does not contain `part`. If `part` is
-    None, the format must contain the day."""
+    """Return the parsed date format. Raises ColumnError if it is not valid or has no `part` (with None, no day)."""
     try:
         dates = DateFormat(ISO if pattern is None else pattern)
     except Unexpected as error:
@@ -579,7 +562,7 @@ def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -
 
 
 def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) -> None:
-    """Raise ColumnError if the step gives too many grid values, or if the step is a fraction in a column of whole numbers."""
+    """Raise ColumnError if the step gives too many grid values, or is a fraction in a column of whole numbers."""
     if step is not None:
         text = f"{step:.15g}"
         _require(not whole or step == int(step), "step", f"In a column of whole numbers, the step must be whole. It is {text}")
@@ -590,8 +573,7 @@ def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) ->
 def _stated_numbers(
     numbers: Mapping[str, float], intervals: Sequence[IntervalBin], bounds: tuple[float, float], whole: bool
 ) -> dict[str, float]:
-    """Return the representative values that the configuration states, by the label of the bin. Raises ColumnError if a value is
-    not in its bin."""
+    """Return the stated representative values, by the label of the bin. Raises ColumnError if one is not in its bin."""
     interval_of = {interval.label: interval for interval in intervals}
     for label, number in numbers.items():
         if label not in interval_of:
@@ -607,11 +589,9 @@ def _stated_numbers(
 
 
 def _atoms(inner: list[float], whole: bool, bounds: tuple[float, float], grid: ValueGrid | None) -> tuple[IntervalBin, ...]:
-    """Return the atomic bins (the finest bins) of a numeric column, separated by the edges `inner`. The first bin starts at
-    the lower bound, and the last bin ends at the upper bound.
+    """Return the atomic (finest) bins of a numeric column, from bound to bound, separated by the edges `inner`.
 
-    The representative value of a bin is its middle. If there is a grid, it is the grid value in the bin that is nearest to the
-    middle.
+    The representative value of a bin is its middle, or the grid value in the bin that is nearest to the middle.
     """
     ends = [bounds[0], *inner, bounds[1] + (1 if whole else 0)]
     atoms = []
@@ -625,9 +605,7 @@ def _atoms(inner: list[float], whole: bool, bounds: tuple[float, float], grid: V
 
 
 def _binning(name: str, intervals: Sequence[IntervalBin], atoms: Sequence[float]) -> Binning:
-    """Convert intervals, such as the bins of a column of ages, to a binning. The binning says to which interval each atomic
-    bin (finest bin) belongs. `atoms` contains the lower edges of the atomic bins.
-    """
+    """Convert intervals to a binning of the atomic (finest) bins, given by their lower edges `atoms`."""
     starts = [interval.lower for interval in intervals[1:]]
     return Binning(
         name=name,

@@ -39,13 +39,13 @@ class Geography:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return each column of larger areas, such as regions, with the column of the next smaller areas, such as
-        municipalities. The smaller area determines the larger area, because it lies in only one."""
+        """Each column of larger areas, such as regions, with the column of the next smaller areas, which determine them."""
         return tuple((above, (column,)) for above, column in pairwise(self.chain))
 
     def in_words(self, rows: int) -> str:
-        """Return a text that states the number of areas on each level, and the noise in the number of rows of an area. `rows`
-        is the number of rows of the file."""
+        """Return a text on the number of areas on each level and the noise in the rows of an area, for a file of `rows`
+        rows.
+        """
         levels = " > ".join(f"{name} ({count:,})" for name, count in zip(self.chain, self.areas, strict=True))
         lines = [
             f"Areas: {levels}. Standard deviation of the noise in the number of rows of an area and of one cell, for a file "
@@ -57,16 +57,13 @@ class Geography:
 
 
 def build_geography(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> Geography:
-    """Return a description of the levels of areas, such as regions and municipalities, with the number of areas on each
-    level and the noise of their counts.
-    """
+    """Return the levels of areas, such as regions and municipalities, with their numbers of areas and the noise of counts."""
     areas = tuple(len(binnings.binning(name)) for name in table.chain)
     return Geography(chain=table.chain, areas=areas, noise=_noise(table, release, binnings))
 
 
 def check_geography(table: GeographyTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in [geography], and in the codelist and its levels. The function is called before the
-    levels become columns."""
+    """Add a problem for each mistake in [geography] and its codelist, before the levels become columns."""
     lowest = release.columns.get(table.column)
     if lowest is None or lowest.kind != "code":
         names = listing(name for name, column in release.columns.items() if column.kind == "code")
@@ -111,9 +108,10 @@ def _codes(table: ColumnTable) -> Mapping[str, str]:
 
 
 def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> dict[str, tuple[AreaNoise, ...]]:
-    """Return the noise in the counts of areas on each level, for each generator family. Families that do not measure a
-    fixed set of tables, or that do not use the privacy definition of the budget, are left out. If a hyperparameter has a
-    list of values, the function uses the first value."""
+    """Return the noise in the counts of areas on each level, for each generator that measures fixed tables.
+
+    Other privacy definitions than the budget's are left out. Of a list of values, the first is used.
+    """
     from synthrelease.generators.measurements import AreaNoise, area_noise  # here, because few configurations have areas
 
     families = [GENERATORS[str(settings["family"])] for settings in release.generators]
@@ -136,7 +134,7 @@ class Marks:
 
     Attributes
     ----------
-    groups : for each such column, the columns of its indicators. For each of these, the categories that mean that the indicator
+    groups : for each such column, the columns of its indicators, each with the categories that mean that the indicator
         applies.
     """
 
@@ -144,19 +142,17 @@ class Marks:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return each column that lists indicators, such as diagnoses, with the columns of these indicators, which determine
-        it."""
+        """Each column that lists indicators, such as diagnoses, with the columns of the indicators, which determine it."""
         return tuple((name, tuple(columns)) for name, columns in self.groups.items())
 
     def in_words(self) -> str:
-        """Return a text about the columns that list indicators, such as diagnoses, and about their cost."""
+        """Return a text about the columns that list indicators, and about their cost."""
         groups = "; ".join(f"{name} of {len(columns)} columns" for name, columns in self.groups.items())
         return f"Columns of indicators: {groups}. A table with such a column costs as much as any other table."
 
 
 def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, problems: Problems) -> Marks:
-    """Return the columns that list indicators. Adds a problem if a bin of an indicator contains both categories that mean that
-    the indicator applies and other categories."""
+    """Return the columns that list indicators, and add a problem if a bin mixes categories with and without the indicator."""
     for column in setting.schema.columns:
         for name, marks in (column.counts or {}).items():
             binnings = (transformation.binning(name) for transformation in setting.transformations)
@@ -177,8 +173,7 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
 
 
 def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in the columns of indicators, and in the categories that mean that an indicator
-    applies."""
+    """Add a problem for each mistake in the columns of indicators, and in the categories that mean that one applies."""
     if release.linked is not None:
         problems.add("marks", "[marks] cannot be combined with [members]")
     if len(release.columns) + len(table.groups) > MAX_COLUMNS:

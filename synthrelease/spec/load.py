@@ -50,8 +50,7 @@ from synthrelease.spec.totals import build_calibration
 
 
 def check_bundle(table: BundleTable, card: CardTable, schema: Schema, problems: Problems) -> None:
-    """Add a problem if [bundle] adds a column "synthetic" and there already is one, or if a listed format or catalogue cannot
-    be written."""
+    """Add a problem if [bundle] adds a second column "synthetic", or lists a format or catalogue that cannot be written."""
     if table.synthetic_column and SYNTHETIC in schema.by_name:
         problems.add(f"columns.{SYNTHETIC}", f"Use another name for the column, because [bundle] adds a column {SYNTHETIC!r}")
     check_formats(table.formats, schema, problems)
@@ -65,8 +64,9 @@ def _own_values_of(sums: object) -> set[str]:
 
 
 class SpecBuilder:
-    """Builds a specification from the two validated files, and collects mistakes. A step runs only if the previous steps found
-    no mistakes."""
+    """Builds a specification from the two validated files, and collects mistakes; a step runs only after steps without
+    mistakes.
+    """
 
     def __init__(
         self, configuration: ConfigurationFile, release: ReleaseFile, acceptance_path: Path, acceptance: AcceptanceFile
@@ -175,15 +175,15 @@ class SpecBuilder:
         )
 
     def _as_written(self) -> ReleaseFile:
-        """Return the configuration without the columns and rules that optional tables add. In rules, comparisons with groups
-        of a level, such as chapters of a codelist, are replaced by lists of the released categories in these groups.
+        """Return the configuration without the columns and rules that optional tables add, and with levels in rules written
+        out.
         """
         rules = self.release.rules[: len(self.written.rules)]
         return self.written.model_copy(update={"rules": rules}) if rules else self.written
 
     def _options(self, setting: Setting, criteria: Sequence[Criterion], synthetic: Plausibility) -> Options:
-        """Check the settings of all options, such as [partition] and [calibration], and return the options that the
-        configuration uses. Adds a problem for each setting that contradicts an option.
+        """Check and return the options that the configuration uses, such as [partition], and add a problem for each
+        contradiction.
         """
         release, problems, file_of = self.release, self.problems, self.configuration.file_of
         if release.partition is not None:
@@ -227,7 +227,7 @@ class SpecBuilder:
         )
 
     def _check_not_promised(self) -> None:
-        """Add a problem for each unknown column name in the setting `pairs` of [not_promised]."""
+        """Add a problem for each unknown column name in `pairs` of [not_promised]."""
         for index, text in enumerate(self.acceptance.not_promised.pairs):
             path, columns = f"not_promised.pairs[{index}]", self.release.columns
             self.problems.add_unknown(path, "a column", text.split(":"), columns, self.acceptance_file)
@@ -237,8 +237,9 @@ class SpecBuilder:
             self.problems.add_unknown(f"{table_path}.{name}", "a column", [name], self.release.columns, file)
 
     def _criteria(self) -> tuple[list[Criterion | None], list[Problem]]:
-        """Return the parsed criteria, with None in place of each criterion that has a mistake. Also return these mistakes.
-        The program reports them after the mistakes in columns."""
+        """Return the parsed criteria, with None for each with a mistake, and these mistakes, which are reported after
+        others.
+        """
         problems, parsed = Problems(self.configuration), list[Criterion | None]()
         for index, table in enumerate(self.acceptance.criteria):
             model = problems.class_for(f"criteria[{index}]", "kind", table, CRITERIA, self.acceptance_file)
@@ -249,8 +250,7 @@ class SpecBuilder:
         return parsed, problems.found
 
     def _selection_rule(self) -> SelectionRule:
-        """Return the rule that determines how many rounds a release has. Adds a problem if the setting `rounds` is not a
-        probability distribution."""
+        """Return the rule for the number of rounds, and add a problem if `rounds` is not a probability distribution."""
         table, law = self.release.selection, None
         try:
             if table.rounds is not None:
@@ -290,8 +290,8 @@ def load_spec(path: str | Path, trusted: Sequence[str] | None = None) -> Release
 
     Parameters
     ----------
-    trusted : the packages of [[plugins]] that may run on a private file. Other packages are refused before they are loaded. Use
-        None if the command reads only public files.
+    trusted : the packages of [[plugins]] that may run on a private file. Other packages are refused before they are loaded.
+        Use None if the command reads only public files.
 
     Raises
     ------
@@ -301,8 +301,7 @@ def load_spec(path: str | Path, trusted: Sequence[str] | None = None) -> Release
 
 
 def load_changed(path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
-    """Return the specification of a changed configuration. The changed content is given as bytes, and the files on the disk are
-    not changed.
+    """Return the specification of a changed configuration, given as bytes. The files on the disk are not changed.
 
     Parameters
     ----------
@@ -342,15 +341,14 @@ def _load_plugins(release: ReleaseFile, file: ConfigurationFile) -> None:
 
 
 def read_specification(content: bytes, *, plugins: bool = False) -> ReleaseSpec:
-    """Build the specification from the content of specification.json, which a release publishes. The function opens no other
-    file.
+    """Build the specification from the content of specification.json, which a release publishes, without any other file.
 
-    The content contains only the digests of public tables. The result is therefore sufficient for a plan but not for a fit.
+    The content has only digests of public tables, so the result is sufficient for a plan but not for a fit.
 
     Parameters
     ----------
-    plugins : whether to load the packages that the specification names. Otherwise, only packages that were loaded before can be
-        used.
+    plugins : whether to load the packages that the specification names. Otherwise, only packages that were loaded before
+        can be used.
 
     Raises
     ------

@@ -1,5 +1,4 @@
-"""Check the table [members], which links a second table to the first, such as persons to households. Also describe which
-members of a root the release uses."""
+"""Check [members], which links a second table to the first, such as persons to households, and describe it in words."""
 
 from __future__ import annotations
 
@@ -28,11 +27,10 @@ _PROTECTED = (
 
 
 def members_in_words(schema: Schema, linked: Linked) -> str:
-    """Return sentences that say how the guarantee protects roots and their members. The sentences also say which members the
-    release uses if a root has too many.
+    """Return sentences on how roots and their members are protected, and which members are used if a root has too many.
 
-    The choice of members depends only on the rows of the same root, so the guarantee holds for any order (theory 1.10, roots
-    with their members). If members are sorted by a released column, statistics of this column describe only the first members.
+    This choice depends only on the rows of the same root, so the guarantee holds for any order (theory 1.10, roots with
+    their members). If members are sorted by a released column, its statistics describe only the first members.
     """
     protected = _PROTECTED + f" All {without_key(linked.missing_keys)} are excluded." * bool(linked.missing_keys)
     if linked.more == "drop":
@@ -54,8 +52,7 @@ def members_in_words(schema: Schema, linked: Linked) -> str:
 
 
 def check_members(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in the columns and rules of members. Call this function before each root, such as a
-    household, is combined with its members into one record."""
+    """Add a problem for each mistake in the columns and rules of members, before roots and members become one record."""
     _check(table, release, problems)
     wide = len(release.columns) + 1 + table.most * len(table.columns)
     if wide > MAX_COLUMNS:

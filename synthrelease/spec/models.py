@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 
 def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
-    """Return the noisy sums that must be measured to answer the questions in [[models]]. Return None if there are no
-    questions, or if there are mistakes, for which problems are added."""
+    """Return the noisy sums that must be measured to answer the questions in [[models]], or None without questions.
+
+    If there are mistakes, problems are added, and the result is None.
+    """
     if not release.models:
         if release.budget.models is not None:
             problems.add("budget.models", "Delete `models`: it pays for questions in [[models]], and there are none")
@@ -47,8 +49,7 @@ def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
 
 
 def charge_of(measured: Measured) -> Charge:
-    """Return the charge for all questions in [[models]]. The guarantee is pure differential privacy. The sums are measured
-    once, after acceptance."""
+    """Return the charge for all questions in [[models]]: pure differential privacy, measured once, after acceptance."""
     number = len(measured.functions)
     of_sums = [f"{number} sums that share {so_many(len(measured.blocks), 'noise')}" if number else ""]
     of_tables = f"the means of groups in {so_many(len(measured.tables), 'question')}" if measured.tables else ""

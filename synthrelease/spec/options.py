@@ -23,7 +23,8 @@ from synthrelease.spec.series import Series, promise_text
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of a specification, which come from optional tables of the configuration. An option that is not used is None.
+    """The options of a specification, from optional tables of the configuration. An option that is not used is None.
+
     There is no option for [members], which is part of the schema.
 
     Attributes
@@ -53,9 +54,7 @@ class Options:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Return each column that an option such as [geography] computes from other columns, together with these other
-        columns.
-        """
+        """Each column that an option such as [geography] computes from other columns, with these other columns."""
         of_areas = () if self.geography is None else self.geography.functions
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
 
@@ -76,8 +75,7 @@ class Options:
 
 
 def check_imputation(table: ImputationTable, schema: Schema, problems: Problems) -> None:
-    """Add a problem for each mistake in [imputation], such as an unknown column in `match`, or if no column has a bin of
-    missing values."""
+    """Add a problem for each mistake in [imputation], or if no column has a bin of missing values."""
     if schema.linked is not None:
         why = "because the program makes no copies of linked tables"
         problems.add("imputation", f"[imputation] cannot be combined with [members], {why}")
@@ -102,8 +100,7 @@ WITH_MEMBERS = ("stata", "spss", "r")
 
 
 def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -> None:
-    """Add a problem for each label and each number of bins that a chosen format cannot represent. If the release has members,
-    also add a problem for each format that cannot contain them."""
+    """Add a problem for labels, numbers of bins or members that a chosen format cannot represent."""
     for name in chosen if schema.linked is not None else ():
         if name not in WITH_MEMBERS:
             fault = f"The format {name!r} cannot contain members"
@@ -127,8 +124,9 @@ def check_catalogues(chosen: Collection[str], card: CardTable, problems: Problem
 
 
 def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: Problems, *, weighted: bool) -> None:
-    """Add a problem for each intended question that cannot be parsed. Whether the limits of a question fall inside a released
-    bin depends on the alternative that the accepted round uses. The card says this for each question.
+    """Add a problem for each intended question that cannot be parsed.
+
+    Whether the limits of a question fall inside a released bin depends on the accepted round; the card says so for each.
 
     Parameters
     ----------
@@ -159,8 +157,9 @@ def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: P
 
 
 def _conditions(table: QuestionTable, names: Sequence[str], problems: Problems, path: str, *, weighted: bool) -> list[str]:
-    """Return the conditions in a question for `synthrelease estimate`. Adds a problem if the question has a syntax error or an
-    unknown column."""
+    """Return the conditions in a question for `synthrelease estimate`, and add a problem for wrong syntax or unknown
+    columns.
+    """
     if table.given or table.mean or table.minus is not None:
         fault = f"{cut(table.query, 60)!r} is a whole question, so given, mean and minus must not be set"
         problems.add(path, f"{fault}. Delete them, or write only a condition")

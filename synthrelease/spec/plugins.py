@@ -1,9 +1,10 @@
-"""Load criteria and generators from other packages. The configuration must name each such package with its version and digest.
+"""Load criteria and generators from other packages. The configuration must name each such package with its version and
+digest.
 
-A package provides its classes through the entry points `synthrelease.criteria` and `synthrelease.generators`. Before the
-program imports code of a package, it compares the version of the package and the digest of its installed files with
-[[plugins]]. The program does this before it opens a private file. Imported code can do anything that Python can do. The digest
-proves which code ran, but it does not prove that the code is harmless.
+A package provides its classes through the entry points `synthrelease.criteria` and `synthrelease.generators`. Before code
+of a package is imported, and before a private file is opened, the version and the digest of the installed files are
+compared with [[plugins]]. Imported code can do anything that Python can do. The digest proves which code ran, but not that
+the code is harmless.
 """
 
 from __future__ import annotations
@@ -31,13 +32,12 @@ _OF_THE_INSTALLER = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
 
 
 def described(package: str) -> PluginTable:
-    """Return the table [[plugins]] for an installed package, which contains its version and a checksum. The user can copy
-    this table into a configuration.
+    """Return the table [[plugins]] for an installed package, with its version and checksum, to copy into a configuration.
 
     Raises
     ------
-    InputError : if the package is not installed, if it has no entry points for this program, or if it is an editable
-        installation, whose files can change.
+    InputError : if the package is not installed, has no entry points for this program, or is an editable installation,
+        whose files can change.
     """
     try:
         installed = _installed(package)
@@ -48,8 +48,7 @@ def described(package: str) -> PluginTable:
 
 
 def load_plugins(tables: Sequence[PluginTable], problems: Problems) -> None:
-    """Load the criteria and generators of the packages that a configuration names. Adds a problem for each package that cannot
-    be loaded."""
+    """Load the packages that a configuration names, and add a problem for each that cannot be loaded."""
     for index, table in enumerate(tables):
         try:
             load_plugin(table)
@@ -61,8 +60,7 @@ _LOADED: dict[str, str] = {}  # The digest that each package had when this proce
 
 
 def load_plugin(table: PluginTable) -> tuple[tuple[str, type[Any]], ...]:
-    """Load and register the classes of one package. Return each class with the name that it has in the configuration or the
-    acceptance file.
+    """Load and register the classes of one package, and return each with its name in a configuration or acceptance file.
 
     Raises
     ------
@@ -93,7 +91,7 @@ def check_named(
 
     Parameters
     ----------
-    named : the names of criteria or generators. The keys are their TOML paths in the file.
+    named : the names of criteria or generators, by their TOML paths in the file.
     """
     packages = [table.package for table in plugins]
     for where, name in named.items():
@@ -104,8 +102,7 @@ def check_named(
 
 
 def check_trusted(path: str, plugins: Sequence[PluginTable], trusted: Sequence[str]) -> None:
-    """Raise SpecError if the configuration or the command line does not allow one of the packages to run on the private
-    file."""
+    """Raise SpecError if the configuration or the command line does not allow a package to run on the private file."""
     for index, table in enumerate(plugins):
         if not table.trust:
             fault = f"The package {table.package} needs trust = true before it runs on the private file"
@@ -137,7 +134,7 @@ def _offered(installed: Distribution) -> list[EntryPoint]:
 
 
 def _files(installed: Distribution) -> Iterator[tuple[str, Path]]:
-    """Yield the name and the path of every file of the package, sorted by name. Files that the installer wrote are skipped."""
+    """Yield the name and the path of every file of the package, sorted by name, without files of the installer."""
     for file in sorted(installed.files or (), key=lambda file: file.as_posix()):
         of_installer = file.parent.suffix == ".dist-info" and file.name in _OF_THE_INSTALLER
         if ".." not in file.parts and file.suffix != ".pyc" and not of_installer:
@@ -145,8 +142,7 @@ def _files(installed: Distribution) -> Iterator[tuple[str, Path]]:
 
 
 def _digest(installed: Distribution) -> str:
-    """Return the SHA-256 digest of a text that lists the names and digests of all files of a package. Raises Unexpected if one
-    of these files is missing."""
+    """Return the SHA-256 digest of the names and digests of all files of a package. Raises Unexpected if a file is missing."""
     whole = hashlib.sha256()
     for name, path in _files(installed):
         if not path.is_file():
@@ -156,8 +152,7 @@ def _digest(installed: Distribution) -> str:
 
 
 def _class_of(entry: EntryPoint, installed: Distribution) -> type[Any]:
-    """Import the class of an entry point. Raises Unexpected if the import fails, if the class is not defined in a file of the
-    package, or if it is not a valid criterion or generator."""
+    """Import the class of an entry point. Raises Unexpected if the class is invalid or not in a file of the package."""
     from synthrelease.criteria.outside import OutsideCriterion
     from synthrelease.generators.outside import OutsideGenerator
 

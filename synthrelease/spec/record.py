@@ -1,5 +1,4 @@
-"""Build the domain of records from the configuration, with the atomic bins of columns, the groups, and the allowed combinations
-of values. Also check the settings about persons, and describe the guarantee."""
+"""Build the domain of records (columns, groups and rules), check the settings about persons, and describe the guarantee."""
 
 from __future__ import annotations
 
@@ -33,8 +32,7 @@ from synthrelease.spec.columns import ColumnError, build_column, group_binning, 
 
 
 def check_design_weights(release: ReleaseFile, transformations: Sequence[Transformation], problems: Problems) -> None:
-    """Add a problem if a bin of a design weight has no positive representative value, or if the configuration does not confirm
-    that each row is one respondent."""
+    """Add a problem if a weight has a bin without a positive value, or if it is not confirmed that a row is one respondent."""
     marked = [name for name, table in release.columns.items() if table.role == WEIGHT]
     if marked and release.input.one_row_per is None:
         problems.add(
@@ -54,9 +52,9 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
 
 
 def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRule:
-    """Return the rule that determines the number of rows. If the configuration states a number, this number is used.
-    Otherwise, if the release certainly uses all rows, the number is the number of rows of the file. If not, it is the exact
-    number of used rows (`rows` = "exact") or a noisy count.
+    """Return the rule for the number of rows: stated, all rows of the file, the exact number of used rows, or a noisy count.
+
+    A stated number comes first, and then all rows, if the release certainly uses them.
     """
     dropped = any("drop" in (column.missing, column.outside) for column in schema.columns if column.counts is None)
     setting = release.input.rows
@@ -79,8 +77,7 @@ def division(release: ReleaseFile) -> PartitionRule | None:
 def check_stated(
     release: ReleaseFile, rows: RowsRule, space: ConfigurationSpace, criteria: Sequence[Criterion], problems: Problems
 ) -> None:
-    """Add a problem if the number of rows that the configuration states is too small: below 2 with [partition], or below the
-    minimum count that the release promises for each released row."""
+    """Add a problem if the stated number of rows is below 2 with [partition], or below the promised count of a released row."""
     promised = max(
         min(projection.promised_count for projection in space.projections),
         max((criterion.promised_count for criterion in criteria), default=1),
@@ -97,17 +94,15 @@ def check_stated(
 
 
 def _formats_of(column: Column) -> list[str]:
-    """Return the date formats of a column, without repetition. They are the format of its dates and, if the column is a
-    difference of two dates, the format of the dates that are subtracted."""
+    """Return the date formats of a column, and of the dates that are subtracted, without repetition."""
     return list(dict.fromkeys(dates.text for dates in (column.dates, column.minus_dates) if dates is not None))
 
 
 def domain_digest(release: ReleaseFile, schema: Schema) -> str:
-    """Return a digest of all settings that determine which rows of a file are used, such as bounds, missing values and
-    rules.
+    """Return a digest of all settings that determine which rows of a file are used, such as bounds, missing values and rules.
 
-    Rules contain released names and categories. The digest therefore also covers these names, and the category of each text in
-    the file.
+    Rules contain released names and categories, so the digest also covers these names, and the category of each text in the
+    file.
     """
     read: list[list[object]] = [
         [column.name, column.source, column.part, column.kind, column.bounds, _texts_of(column), column.missing, column.outside]
@@ -143,14 +138,15 @@ _ASKED = re.compile(rf"\s*(?:(?P<operator>==|!=)\s*(?P<one>{_QUOTED})|in\s*\[\s*
 
 
 def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> str:
-    """Rewrite a rule so that it names only released categories. A comparison with a group of a level of a codelist, such as
-    `diagnosis.chapter == "injuries"`, becomes a comparison with the released categories in this group. A rule without such
-    comparisons is returned unchanged.
+    """Rewrite a rule so that it names only released categories.
+
+    A comparison with a group of a level of a codelist, such as `diagnosis.chapter == "injuries"`, becomes a comparison with
+    the categories in this group.
 
     Raises
     ------
-    RuleError : if the column does not have the level, if the level does not have the group, or if the comparison is not `==`,
-        `!=` or `in`.
+    RuleError : if the column does not have the level, if the level does not have the group, or if the comparison is not
+        `==`, `!=` or `in`.
     """
     parts, at = [], 0
     while reference := _PLACE.search(rule, at):
@@ -178,8 +174,9 @@ def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> st
 
 
 def _groups(name: str, level: str, columns: Mapping[str, ColumnTable]) -> dict[str, list[str]]:
-    """Return the groups of a level of a column, such as the chapters of a list of diagnoses, each with the labels of its
-    categories. Raises RuleError if the column or the level is unknown.
+    """Return the groups of a level of a column, such as chapters of diagnoses, with the labels of their categories.
+
+    Raises RuleError if the column or the level is unknown.
     """
     table = columns.get(name)
     if table is None:
@@ -221,8 +218,7 @@ the rows of a person."""
 
 
 def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem if the key that identifies persons is released. Also add a problem for each setting that cannot be used if
-    a person has several rows."""
+    """Add a problem if the key of persons is released, or for a setting that contradicts several rows of a person."""
     unit = release.unit
     if unit.key is None:
         return
@@ -246,8 +242,10 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
 
 
 def check_unit_answered(unit: UnitTable, path: str) -> None:
-    """Raise SpecError if the configuration does not say how rows belong to persons. This function is called before any
-    guarantee is stated, any commitment is made, or any budget is spent."""
+    """Raise SpecError if the configuration does not say how rows belong to persons.
+
+    Call it before any guarantee is stated, any commitment is made, or any budget is spent.
+    """
     if unit.records_per_person == NOT_ANSWERED:
         raise SpecError.at(path, "unit.records_per_person", QUESTION)
     if not unit.answered:
@@ -255,19 +253,18 @@ def check_unit_answered(unit: UnitTable, path: str) -> None:
 
 
 def without_key(missing_keys: Sequence[str]) -> str:
-    """Return a noun phrase for rows without a key. It lists the texts that mean "no key"."""
+    """Return a noun phrase for rows without a key, which lists the texts that mean "no key"."""
     keys = "the key" if len(missing_keys) == 1 else "the keys"
     return "rows without a key" + f" (and with {keys} {listing(missing_keys)})" * bool(missing_keys)
 
 
 def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:
-    """Return two texts. The first says which rows of a person the release uses, and the second says how this choice biases
-    statistics.
+    """Return a text on which rows of a person the release uses, and a text on how this choice biases statistics.
 
     Parameters
     ----------
     records : the maximum number of rows of a person that the release uses.
-    order : the columns by which the rows of a person are sorted. It is empty if rows are drawn at random.
+    order : the columns by which the rows of a person are sorted; empty if rows are drawn at random.
     """
     if order:
         first = "the first row" if records == 1 else f"the first {records} rows"
@@ -326,11 +323,9 @@ Rules = list[tuple[Rule, tuple[str, ...]]]
 
 
 def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool) -> list[str]:
-    """Return the columns whose bins, instead of exact numbers, are compared when a rule compares several columns, such as
-    `age < years_of_school`.
+    """Return the columns that a rule such as `age < years_of_school` compares by bins instead of exact numbers.
 
-    In rows of the private file, the exact numbers of several columns can be compared only by rules for roots with their
-    members.
+    In rows of the private file, only rules for roots with their members can compare exact numbers of several columns.
     """
     finely_valued = {
         name
@@ -343,8 +338,9 @@ def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool
 def read_rules(
     release: ReleaseFile, written: ReleaseFile, problems: Problems, *, linked: bool
 ) -> tuple[Rules, list[RuleTable]]:
-    """Parse the rules. Return each rule with the kinds of rows (private or released) to which it applies. Also return the
-    tables of the rules, in which each group of a level of a codelist is replaced by a list of its released categories.
+    """Parse the rules, and return each with the kinds of rows (private or released) to which it applies.
+
+    Also return the tables of the rules, in which each group of a level is replaced by its released categories.
 
     Parameters
     ----------
@@ -389,9 +385,7 @@ def domains_of(release: ReleaseFile) -> dict[str, Domain]:
 
 
 def _added_by(written: ReleaseFile) -> list[str]:
-    """For each rule, return the name of the optional table that adds it, such as "geography". The name is empty for a rule
-    that is written in the file.
-    """
+    """Return, for each rule, the optional table that adds it, such as "geography", or "" for a written rule."""
     options = [""] * len(written.rules)
     for name, _, rules in written.widened():
         options += [name] * (len(rules) - len(options))
@@ -414,13 +408,11 @@ def read_schema(
     problems: Problems,
     acceptance: str,
 ) -> tuple[Schema, dict[str, Binning]]:
-    """Return the schema, which contains the columns with their atomic bins (the finest bins). Also return the groups of bins
-    that criteria use, by the name of the column.
+    """Return the schema of columns with their atomic (finest) bins, and the groups of bins that criteria use, by column.
 
     Parameters
     ----------
-    listed_groups : the table [groups] of the acceptance file. For each column, it contains the groups or the name of an
-        alternative.
+    listed_groups : the table [groups] of the acceptance file: for each column, the groups or the name of an alternative.
     own_values : the columns whose exact values a criterion, a generator or a question in [[models]] uses.
     acceptance : the name of the acceptance file, for error messages.
     """
@@ -454,8 +446,7 @@ def read_schema(
 
 
 def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) -> dict[str, tuple[str, ...]]:
-    """Return, for each column, the columns that must have the same atomic bins (finest bins). These are the columns of all
-    members that belong to the same column, such as age_1 and age_2, if the exact values of one of them are used."""
+    """Return the columns that need the same atomic bins, by column: those of all members if exact values of one are used."""
     alike = dict[str, tuple[str, ...]]()
     for name in own_values:
         slots = linked.slots_of(name, release.columns)
@@ -466,8 +457,10 @@ def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) ->
 def plausibility_of(
     schema: Schema, rules: Rules, kind: Literal["raw", "synthetic"], linked: Linked | None, problems: Problems
 ) -> Plausibility:
-    """Return which combinations of atomic bins (the finest bins) the rules allow, for rows of the private file or for
-    released rows. Adds a problem if the rules exclude every possible row."""
+    """Return the combinations of atomic (finest) bins that the rules allow, in the private file or in released rows.
+
+    Adds a problem if the rules exclude every possible row.
+    """
     chosen = [rule for rule, applies_to in rules if kind in applies_to]
     try:
         masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")

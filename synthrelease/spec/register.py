@@ -1,5 +1,4 @@
-"""Check and describe the options that concern the origin of the rows. These options are [partition], [split], [population],
-[design] and [scout]."""
+"""Check and describe [partition], [split], [population], [design] and [scout], which concern the origin of the rows."""
 
 from __future__ import annotations
 
@@ -24,8 +23,7 @@ from synthrelease.settings.tables import ReleaseFile, UnitTable
 
 
 def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], acceptance: str, problems: Problems) -> None:
-    """Add a problem for each setting that cannot be combined with [partition], because the noisy tables and the criteria
-    then describe different pieces of the rows."""
+    """Add a problem for each setting that contradicts [partition]: noisy tables and criteria describe different rows."""
     for index, criterion in enumerate(criteria):
         if criterion.answered_by is not None or criterion.measured_line:
             setting = "answered_by" if criterion.answered_by is not None else "line"
@@ -35,8 +33,7 @@ def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], accepta
 
 
 def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem if the record number would be released. Also add a problem for each setting that requires the whole
-    register."""
+    """Add a problem if the record number would be released, or if a setting requires the whole register."""
     for column in schema.columns:
         if table.by in column.sources:
             fault = f"The record number {table.by!r} must not be released, but the column {column.name!r} reads it"
@@ -48,9 +45,7 @@ def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problem
 
 
 def _check_whole(release: ReleaseFile, table: str, piece: str, problems: Problems) -> None:
-    """Add a problem for each setting that would publish noisy tables or estimates, because they would describe only one
-    piece of the rows.
-    """
+    """Add a problem for each setting that would publish noisy tables or estimates of only one piece of the rows."""
     if release.selection.publish_measurements:
         problems.add("selection.publish_measurements", f"This must be false, because with [{table}] {piece}")
     if release.intended_queries:
@@ -80,8 +75,7 @@ _NOT_SIMPLE = "[population] needs a simple random sample, so it cannot be combin
 
 
 def check_population(table: PopulationTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each setting that contradicts a simple random sample. Also add a problem for each setting that
-    publishes additional facts about the records.
+    """Add a problem for each setting that contradicts a simple random sample, or publishes more facts about the records.
 
     If the file is not a simple random sample, the guarantee for a member of the population does not hold.
     """
@@ -113,8 +107,7 @@ def check_population(table: PopulationTable, release: ReleaseFile, problems: Pro
 
 
 def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem if the weight or the random groups in [design] are wrong columns, or if the release would contain the
-    cluster of a row."""
+    """Add a problem if [design] names a wrong weight or wrong random groups, or if the cluster of a row would be released."""
     marked = [name for name, column in release.columns.items() if column.role == WEIGHT]
     if (table.weight or "") not in (marked or [""]):
         expected = f'the column with role = "weight" ({listing(marked)})' if marked else 'a column with role = "weight"'
@@ -155,9 +148,7 @@ def design_in_words(table: DesignTable) -> str:
 
 
 def scout_in_words(table: ScoutTable) -> str:
-    """Return sentences about the cost of the scout, an earlier release of noisy tables of single columns, for the command
-    `plan`.
-    """
+    """Return sentences about the cost of the scout, an earlier release of noisy tables of single columns."""
     delta = f"delta = {float(table.delta):g}"
     return (
         f"Scout: the noisy tables of single columns ({table.document[:16]}) alone cost epsilon = "
@@ -167,8 +158,7 @@ def scout_in_words(table: ScoutTable) -> str:
 
 
 def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
-    """Check that [scout] and [unit] agree with the folder that the scout wrote, if [scout] names this folder. Raises
-    InputError if the document, the cap, the keys or the order of rows in the folder differ from these tables."""
+    """Check that [scout] and [unit] agree with the scout's folder, if [scout] names it. Raises InputError otherwise."""
     if table.folder is None:
         return
     file = beside(read_configuration(config).file_of("scout"), table.folder) / "scout.json"
@@ -191,8 +181,10 @@ def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
 
 
 def population_in_words(table: PopulationTable, total: Loss, rows: int) -> str:
-    """Return sentences that state the guarantee for a person in the population of which the file is a simple random sample
-    of `rows` rows (theory 11.3, amplification by a subset)."""
+    """Return the guarantee for a person in the population of which the file, with `rows` rows, is a simple random sample.
+
+    Theory 11.3, amplification by a subset.
+    """
     sampled = min(rows, table.size)
     loss = of_the_population(total, sampled, table.size)
     delta = f", delta = {float(loss.delta):.3g}" if loss.delta else ""

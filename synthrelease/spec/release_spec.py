@@ -1,5 +1,4 @@
-"""Define `ReleaseSpec`, which contains everything that is fixed and public before private data are read, and computes the plan
-of privacy costs."""
+"""Define `ReleaseSpec`, everything that is fixed and public before private data are read, with the plan of privacy costs."""
 
 from __future__ import annotations
 
@@ -63,29 +62,27 @@ class ReleaseSpec:
         zero-concentrated. Zero-concentrated guarantees are converted to epsilon at `delta`.
     selection_rule : the rule that determines the number of rounds.
     tables : the settings of the configuration and the acceptance file, as JSON values (`spec.canonical.canonical_tables`).
-    joint_test : the noisy test of all criteria together, or None if each criterion is tested separately. With a joint test, the
+    joint_test : the noisy test of all criteria together, or None if each is tested separately. With a joint test, the
         criterion values are measured after acceptance (theory 4, joint test).
     shared_measurements : whether the noisy tables are measured only once, before the rounds (theory 5, shared measurements).
-    bound_risk : an upper bound on the probability that a bound on at least one criterion value is wrong. The probability is
-        over the noise of the shared measurements.
+    bound_risk : an upper bound on the probability, over the noise of the shared measurements, that a bound on at least one
+        criterion value is wrong.
     publish_measurements : whether the release contains the noisy tables.
     priors : the public tables from which generators start, by their names in the configuration.
     rows : the rule that determines the number of rows, with its charge.
-    exact_domain : a digest of all settings that determine which rows are used, if the exact number of these rows is published;
-        otherwise None. The digest prevents two releases of one dataset with different rules from publishing exact numbers,
-        because their difference would be exact, too.
+    exact_domain : a digest of all settings that determine which rows are used, if their exact number is published;
+        otherwise None. It prevents two releases with different rules from publishing exact numbers, whose difference would
+        be exact, too.
     unit : what a record is, how many records a person can have, and which column identifies the person.
     bundle : the additional files of the release.
     not_promised : the associations that the release is known not to preserve.
     shares_noise : whether criterion values after acceptance share one noise vector, if this makes the noise smaller (theory
-        4.4, figures that share a noise). This is not a setting; the value is False only if `verify` recomputes the plan of an
-        older bundle.
+        4.4, figures that share a noise). It is False only if `verify` recomputes the plan of an older bundle.
     options : the options that the configuration uses.
     questions : the questions that users should be able to answer from the release.
-    models : the sums that are measured for the questions in [[models]], or None if there are no such questions.
+    models : the sums that are measured for the questions in [[models]], or None.
     plugins : the other packages that provide criteria or generators.
-    attacks : the results of attacks on public rows in the rehearsal, for the card, or None if the shortlist contains no
-        results.
+    attacks : the results of attacks on public rows in the rehearsal, for the card, or None.
     base : the path of the configuration that this configuration extends, or None.
     acceptance : the path of the acceptance file.
     """
@@ -126,7 +123,7 @@ class ReleaseSpec:
 
     @cached_property
     def setting(self) -> Setting:
-        """Return the public facts that criteria use."""
+        """The public facts that criteria use."""
         return Setting(
             schema=self.schema,
             groups=self.groups,
@@ -138,14 +135,13 @@ class ReleaseSpec:
 
     @property
     def parts(self) -> dict[str, object]:
-        """Return the options that the configuration uses, including [members], by the names of their tables."""
+        """The options that the configuration uses, including [members], by the names of their tables."""
         held = {"members": self.schema.linked, **vars(self.options)}
         return {name: value for name, value in held.items() if value is not None}
 
     @property
     def generation_budget(self) -> Fraction:
-        """Return the budget of one fit of a generator. It is a rho if a generator family is zero-concentrated, otherwise an
-        epsilon."""
+        """The budget of one fit of a generator: a rho if a generator family is zero-concentrated, otherwise an epsilon."""
         return self.budget.generation
 
     def with_budget(self, **changes: Fraction | None) -> ReleaseSpec:
@@ -154,30 +150,26 @@ class ReleaseSpec:
 
     @property
     def text(self) -> bytes:
-        """Return the canonical text of the specification, including the shortlist. The digest of this text identifies the
-        specification."""
+        """The canonical text of the specification, with the shortlist. Its digest identifies the specification."""
         listed = None if self.space.shortlist is None else [self.described(configuration) for configuration in self.space]
         return canonical_text(self.tables, listed)
 
     @property
     def digest(self) -> str:
-        """Return the SHA-256 digest of the canonical text as a hexadecimal string."""
+        """The SHA-256 digest of the canonical text as a hexadecimal string."""
         return hashlib.sha256(self.text).hexdigest()
 
     def described(self, configuration: Configuration) -> dict[str, Any]:
-        """Return a configuration in the form in which it is published: public tables are named by the digests of their
-        content, and not by their paths.
-        """
+        """Return a configuration as it is published: public tables are named by digests and not by paths."""
         description: dict[str, Any] = configuration.describe()
         return description | {"generator": with_digests(description["generator"], self.priors)}
 
     @cached_property
     def noises(self) -> dict[str, OneNoise]:
-        """Return the noise of the criterion values that get their noise from one shared vector after acceptance, by the name
-        of the criterion. The result is empty if no values share noise.
+        """The noise of the criterion values that share one noise vector after acceptance, by criterion; empty if none do.
 
-        Noise is not shared if the cost of the selection is a Renyi curve (`shape`). In a Renyi curve, one shared noise costs
-        half the square of the sum of the epsilons. Separate noise costs only half the sum of their squares.
+        With a Renyi curve (`shape`), noise is not shared: one shared noise then costs half the square of the sum of the
+        epsilons, separate noise only half the sum of their squares.
         """
         if self.joint_test is None or not self.shares_noise or self.selection_rule.shape is not None:
             return {}
@@ -187,9 +179,7 @@ class ReleaseSpec:
 
     @cached_property
     def _charges(self) -> tuple[tuple[Charge, ...], tuple[Charge, ...], tuple[Charge, ...]]:
-        """Return the privacy charges of the release in three tuples: those before the rounds, those in each round, and those
-        after acceptance.
-        """
+        """The privacy charges before the rounds, in each round, and after acceptance."""
         once = [
             *([self.rows.charge] if self.rows.charge else []),
             *(replace(charge, reason=criterion.reason) for criterion in self.criteria for charge in criterion.once()),
@@ -207,7 +197,7 @@ class ReleaseSpec:
 
     @cached_property
     def plan(self) -> Plan:
-        """Return the plan of the release, which contains all its privacy charges."""
+        """The plan of the release, with all its privacy charges."""
         once, per_round, figures = self._charges
         sharing = (criterion for criterion in self.criteria if criterion.name in self.noises)
         shared = {criterion.charge.name: self.noises[criterion.name] for criterion in sharing}
@@ -227,8 +217,9 @@ class ReleaseSpec:
         )
 
     def row_limits(self) -> Iterator[tuple[str, int]]:
-        """Yield the components of the release that cannot process arbitrarily many rows, such as "a joint test", each with
-        its largest number of rows (docs/threat-model.md)."""
+        """Yield the parts of the release with a largest number of rows, such as "a joint test", with this number
+        (docs/threat-model.md).
+        """
         if self.joint_test is not None:
             yield "a joint test", self.joint_test.most_rows
         for generator in self.space.generators:
@@ -239,9 +230,7 @@ class ReleaseSpec:
             yield "a list of [[models]]", MOST_ROWS
 
     def answers(self, measured: NoisyMarginals | None) -> MeasuredAnswers | None:
-        """Return the object that computes criterion values from the noisy tables that all rounds share, or None if no tables
-        were measured (`measured` is None).
-        """
+        """Return the object that computes criterion values from the shared noisy tables, or None without such tables."""
         if measured is None:
             return None
         return MeasuredAnswers(
@@ -249,13 +238,16 @@ class ReleaseSpec:
         )
 
     def check_unit_answered(self) -> None:
-        """Raise SpecError if the configuration does not say how rows belong to persons. This method is called before any
-        guarantee is stated or any budget is spent."""
+        """Raise SpecError if the configuration does not say how rows belong to persons.
+
+        Call it before any guarantee is stated or any budget is spent.
+        """
         check_unit_answered(self.unit, self.path)
 
     def check_limit(self) -> None:
-        """Raise BudgetError if the plan costs more than the setting `limit` of [budget]. The message states a generation budget
-        that the limit allows."""
+        """Raise BudgetError if the plan costs more than `limit` of [budget]; the message states a generation budget that
+        fits.
+        """
         limit = self.budget.limit
         above = limit is not None and self.plan.total.epsilon > limit
         self.plan.check_limit(limit, self._fitting_words() if above else "")
@@ -273,7 +265,7 @@ class ReleaseSpec:
 
     @property
     def unstated(self) -> list[str]:
-        """Return the TOML paths of the texts that are missing from the data card."""
+        """The TOML paths of the texts that are missing from the data card."""
         texts = self.card.texts(self.card.language)
         described = self.description.strip() or (texts is not None and texts.summary)
         return [*([] if described else ["description"]), *gaps(self.card, self.schema.names)]
@@ -284,8 +276,7 @@ class ReleaseSpec:
 
     @property
     def most_rows(self) -> int | None:
-        """Return the maximum number of rows of the file, which is the size of the population from which it is a sample. Return
-        None if the configuration has no [population]."""
+        """The maximum number of rows of the file: the size of [population], or None."""
         return None if self.options.population is None else self.options.population.size
 
     def check_rows(self, n_file: int) -> None:
@@ -295,17 +286,16 @@ class ReleaseSpec:
 
     @property
     def earlier(self) -> tuple[bytes, ...]:
-        """Return the content of the file release.json of each earlier release that [series] names."""
+        """The content of release.json of each earlier release that [series] names."""
         return () if self.options.series is None else self.options.series.earlier
 
     @property
     def year(self) -> YearOfSeries | None:
-        """Return the year of the release in its multi-year plan, or None if there is no plan."""
+        """The year of the release in its multi-year plan, or None if there is no plan."""
         return None if self.options.series is None else self.options.series.year
 
     def check_new(self) -> None:
-        """Raise SpecError if the specification describes an erratum, or if the release costs more than its plan over several
-        years allows."""
+        """Raise SpecError if this is an erratum, or if the release costs more than its multi-year plan allows."""
         problems = Problems(ConfigurationFile(path=Path(self.path), tables={}, inherited=frozenset(), base=None))
         if self.options.series is not None:
             check_new(self.options.series, Loss(self.plan.total.epsilon, self.plan.total.delta), problems)
@@ -319,15 +309,15 @@ class ReleaseSpec:
             raise SpecError.at(self.path, "criteria", f"{needed}. The criteria are {reasons}")
 
     def scored_rows(self, n: int) -> int:
-        """Return the number of rows that the criteria use if the release uses n rows. It is n, or the size of one piece if
-        [partition] divides the rows. The released table has the same number of rows."""
+        """Return the number of rows that the criteria use, and of released rows, if the release uses n rows.
+
+        It is n, or the size of one piece if [partition] divides the rows.
+        """
         return n if self.options.partition is None else self.options.partition.sizes(n)[1]
 
     @property
     def generation_charge(self) -> Charge:
-        """Return the privacy charge of one fit of the generator. If all rounds share its noisy tables, return the charge for
-        measuring these tables, which is made once.
-        """
+        """The privacy charge of one fit of the generator or, if all rounds share its noisy tables, of measuring them once."""
         families = ", ".join(sorted({generator.family for generator in self.space.generators}))
         because = f"measured once for all rounds ({families})" if self.shared_measurements else ""
         because = because or f"one fit of the drawn generator ({families})"
@@ -345,8 +335,7 @@ class ReleaseSpec:
 
     @property
     def generation_unit(self) -> str:
-        """Return the unit of the generation budget, which is "rho" if a generator is zero-concentrated, and otherwise
-        "epsilon"."""
+        """The unit of the generation budget: "rho" if a generator is zero-concentrated, otherwise "epsilon"."""
         return "rho" if any(generator.guarantee == "zCDP" for generator in self.space.generators) else "epsilon"
 
 

@@ -1,5 +1,4 @@
-"""Define one immutable class for the arguments of each command. The Python function, the command line and the desk use the same
-class.
+"""Define one immutable class for the arguments of each command, for the Python function, the command line and the desk.
 
 The module `spec.arguments` defines how the command line displays the arguments. It is a separate module, so that commands
 without such a class load less code.
@@ -40,8 +39,7 @@ from synthrelease.spec.arguments import (
 
 @dataclass(frozen=True, kw_only=True)
 class TableRequest:
-    """The arguments of commands that use a configuration and a table. Raises InputError if the table cannot be used, for
-    example if its URI contains a password."""
+    """The arguments of commands that use a configuration and a table. Raises InputError if the table cannot be used."""
 
     config: Config
     data: Data
@@ -53,7 +51,7 @@ class TableRequest:
 
     @property
     def source(self) -> Source:
-        """Return the location of the table and, if there is one, of the table of members."""
+        """The location of the table and, if there is one, of the table of members."""
         return Source.of(self.data, self.table, self.members)
 
 
@@ -288,9 +286,7 @@ Request = TypeVar("Request", bound=TableRequest)
 
 
 def described_by(kind: type[TableRequest]) -> Callable[[Function], Function]:
-    """Return a decorator that adds the help texts of a request to the docstring of a function, as descriptions of its
-    parameters.
-    """
+    """Return a decorator that adds the help texts of a request to a docstring, as descriptions of parameters."""
 
     def described(function: Function) -> Function:
         texts = help_texts(kind)
@@ -302,8 +298,7 @@ def described_by(kind: type[TableRequest]) -> Callable[[Function], Function]:
 
 
 def requested(kind: type[Request], arguments: Mapping[str, Any]) -> Request:
-    """Create the request from the arguments of a Python function. A path may be given as a string, and names may be given as
-    any sequence.
+    """Create the request from the arguments of a Python function: paths may be strings, and names any sequence.
 
     Raises
     ------

@@ -1,5 +1,6 @@
 """Read the earlier releases that [series] names, compare them with the multi-year plan, and state the guarantee for all
-years."""
+years.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +25,10 @@ class Series:
 
     Attributes
     ----------
-    earlier : the content of the file release.json of each earlier release.
-    corrected : the content of the file release.json of the release that this erratum corrects, or None if this is not an
-        erratum.
+    earlier : the content of release.json of each earlier release.
+    corrected : the content of release.json of the release that this erratum corrects, or None.
     reason : the mistake that the erratum corrects.
-    year : the year of the release in its multi-year plan, or None if there is no plan.
+    year : the year of the release in its multi-year plan, or None.
     """
 
     name: str
@@ -39,8 +39,7 @@ class Series:
 
 
 def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems: Problems) -> Series:
-    """Return the series with the contents of the files that [series] names. Their paths are relative to the folder of
-    `file`."""
+    """Return the series with the contents of the files that [series] names, relative to the folder of `file`."""
     paths = {f"series.earlier[{path}]": name for path, name in enumerate(table.earlier)}
 
     def content(name: str, path: str) -> bytes | None:
@@ -64,8 +63,7 @@ def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems:
 
 
 def check_new(series: Series, total: Loss, problems: Problems) -> None:
-    """Add a problem if the release is an erratum, because an erratum is not a new release. Also add a problem if it costs more
-    than its multi-year plan allows."""
+    """Add a problem if the release is an erratum, or if it costs more than its multi-year plan allows."""
     year = series.year
     if year is not None:
         most = Loss(year.horizon.most(year.year, year.again), year.horizon.delta)
@@ -79,8 +77,10 @@ def check_new(series: Series, total: Loss, problems: Problems) -> None:
 
 
 def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> YearOfSeries:
-    """Return the place of the release in the multi-year plan. Adds a problem if the register is split, or if the delta for a
-    person is 1 or more."""
+    """Return the place of the release in the multi-year plan.
+
+    Adds a problem if the register is split, or if the delta for a person is 1 or more.
+    """
     if release.split is not None:
         problems.add("series.years", "A multi-year plan cannot be combined with [split]")
     horizon = table.horizon(release.unit.records)
@@ -91,8 +91,9 @@ def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> Ye
 
 
 def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, problems: Problems) -> PaidYear | None:
-    """Read an earlier release of a series, and return its year and its cost, or None if there is no multi-year plan. Adds a
-    problem, and returns None, if the release contradicts the plan.
+    """Return the year and the cost of an earlier release of a series, or None without a multi-year plan.
+
+    Adds a problem, and returns None, if the release contradicts the plan.
     """
     from synthrelease.published.document import read_leniently  # imported here: most releases have no multi-year plan
 

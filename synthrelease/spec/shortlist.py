@@ -1,5 +1,4 @@
-"""Read and write shortlist.toml. This file contains the configurations that performed well in a rehearsal on public data, and
-results of the rehearsal that a release needs."""
+"""Read and write shortlist.toml: the configurations that performed well in a rehearsal on public data, and its results."""
 
 from __future__ import annotations
 
@@ -43,8 +42,8 @@ class ShortlistTable(SpecTable):
 class RehearsedTable(SpecTable):
     """[data]: the size and the digests of the public table that was used in the rehearsal.
 
-    With these digests, the program recognises the table and refuses to release it as private data
-    (`enclave.ingest.check_not_public`). For a database table, the size is 0 bytes.
+    With these digests, the program refuses to release the table as private data (`enclave.ingest.check_not_public`). For a
+    database table, the size is 0 bytes.
     """
 
     bytes: int = Field(ge=0)
@@ -53,20 +52,19 @@ class RehearsedTable(SpecTable):
 
 
 class VerdictTable(SpecTable):
-    """[verdict]: how well the synthetic tables of the rehearsal preserved the associations between columns of the public file.
+    """[verdict]: how well the synthetic tables of the rehearsal preserved the associations between columns of the public
+    file.
 
     Attributes
     ----------
     judged : a digest of the columns, rules, models and criteria that were rehearsed (`judged_digest`).
-    hang_together : whether any two columns of the public file are associated. If not, a table with independent columns is as
-        good as any other table.
-    independent_columns_pass : whether a table meets all criteria if its columns are independent and have the same distributions
-        as in the public file.
-    pairs_off, pairs_off_if_independent : the share of rows that are in a wrong cell of the cross-table of two columns, averaged
-        over all associated pairs. `pairs_off` is the share for a typical synthetic table, or None if there is no synthetic
-        table. `pairs_off_if_independent` is the share for a table with independent columns.
-    lost : the pairs of columns, written as "a:b", whose association the synthetic tables did not preserve. Pairs that a
-        criterion tests or a table measures are omitted.
+    hang_together : whether any two columns of the public file are associated. If not, independent columns are as good as
+        any other table.
+    independent_columns_pass : whether independent columns with the distributions of the public file meet all criteria.
+    pairs_off, pairs_off_if_independent : the share of rows in a wrong cell of the cross-table of two columns, averaged over
+        all associated pairs, for a typical synthetic table (None if there is none), and for independent columns.
+    lost : the pairs of columns, written as "a:b", whose association the synthetic tables did not preserve, without pairs
+        that a criterion tests or a table measures.
     """
 
     judged: str = Field(pattern="^[0-9a-f]{64}$")
@@ -77,10 +75,7 @@ class VerdictTable(SpecTable):
     lost: tuple[str, ...] = ()
 
     def mistakes(self, admitted: NotPromisedTable, acceptance: str) -> Iterator[str]:
-        """Yield a message for each result of the rehearsal that forbids a release, for example if a table of independent
-        columns meets all criteria.
-
-        Results that the publisher has declared in [not_promised] are not reported.
+        """Yield a message for each result of the rehearsal that forbids a release, and that [not_promised] does not declare.
 
         Parameters
         ----------
@@ -109,24 +104,22 @@ class VerdictTable(SpecTable):
             )
 
     def unnamed(self, admitted: NotPromisedTable) -> tuple[str, ...]:
-        """Return the pairs of columns that lost their association in the rehearsal (`lost`), and that [not_promised] does
-        not list."""
+        """Return the lost pairs of columns (`lost`) that [not_promised] does not list."""
         return tuple(pair for pair in self.lost if frozenset(pair.split(":")) not in admitted.named)
 
 
 class PlanTable(SpecTable):
-    """[rehearsed] and [proposal]: the cost of a plan, and the probability that a release with this plan finds no acceptable
-    table, as estimated on public data.
+    """[rehearsed] and [proposal]: the cost of a plan, and how often a release with it finds no acceptable table, on public
+    data.
 
     Attributes
     ----------
     epsilon, delta : the cost of the whole release.
     generation, rounds : the generation budget, and a description of the distribution of the number of rounds.
-    acceptance, nothing : the probability that a round is accepted, and the probability that a release finds no acceptable
-        table.
+    acceptance, nothing : the probability that a round is accepted, and that a release finds no acceptable table.
     nothing_high : the upper limit of the 95% confidence interval for `nothing`, or None if it is unknown.
-    lines : the TOML lines that change a configuration to this plan. They are empty if the configuration already has this plan.
-    judged : a digest of the rehearsed specification (`judged_digest`). The probabilities are valid only for this specification.
+    lines : the TOML lines that change a configuration to this plan; empty if it already has this plan.
+    judged : a digest of the rehearsed specification (`judged_digest`), for which alone the probabilities are valid.
     """
 
     epsilon: Fraction
@@ -140,14 +133,13 @@ class PlanTable(SpecTable):
     judged: str = ""
 
     def is_about(self, spec: ReleaseSpec) -> bool:
-        """Return whether these results come from a rehearsal of the given specification. The budget, the selection and
-        texts may have changed since the rehearsal (see `judged_digest`)."""
+        """Return whether these results come from a rehearsal of this specification, apart from budget, selection and texts."""
         return self.judged == judged_digest(spec.tables)
 
     def is_of(self, spec: ReleaseSpec) -> bool:
-        """Return whether these results are about the plan of a specification. The specification must agree with the
-        rehearsed one in the settings that affect the results (`is_about`). It must also have the same cost, generation
-        budget and distribution of the number of rounds."""
+        """Return whether these results are about this specification (`is_about`) with the same cost, generation budget and
+        rounds.
+        """
         same = (self.generation, self.rounds) == (spec.generation_budget, rounds_words(spec)) and self.is_about(spec)
         return same and abs(self.epsilon - spec.plan.total.epsilon) < _ROUNDING
 
@@ -164,15 +156,14 @@ def rounds_words(spec: ReleaseSpec) -> str:
 def judged_digest(tables: Mapping[str, Any]) -> str:
     """Return a digest of the settings of a specification that affect the result of its rehearsal on public data.
 
-    The digest does not cover the title and other texts, [budget], [selection], [not_promised], and the settings that say who
-    stated bounds or agreed to thresholds.
+    It does not cover the title and other texts, [budget], [selection], [not_promised], and the settings that say who stated
+    bounds or agreed to thresholds.
     """
     return hashlib.sha256(canonical_text(judged_tables(tables))).hexdigest()
 
 
 def judged_tables(tables: Mapping[str, Any], *, whatever_it_costs: bool = True) -> dict[str, Any]:
-    """Return the settings of a specification that affect the result of its rehearsal, without texts and the other settings
-    that `judged_digest` does not cover.
+    """Return the settings of a specification that affect the result of its rehearsal, as in `judged_digest`.
 
     Parameters
     ----------
@@ -210,15 +201,14 @@ class ShortlistFile(SpecTable):
 def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
     """Return the specification restricted to the configurations on a shortlist.
 
-    Rounds draw configurations uniformly from the shortlist. The shortlist was fixed beforehand on public data, so the charges
-    stay the same (theory 2.3, what rounds may use).
+    Rounds draw configurations uniformly from the shortlist. The shortlist was fixed beforehand on public data, so the
+    charges stay the same (theory 2.3, what rounds may use).
 
     Raises
     ------
     SpecError : if the file cannot be read, contains an unknown configuration, or comes from a rehearsal with other columns,
-        models or criteria. Also raised if the rehearsed tables were no better than independent columns, or lost the association
-        of pairs of columns, and [not_promised] does not say so. Also raised if the result of an attack contradicts the claimed
-        epsilon.
+        models or criteria; if the rehearsed tables were no better than independent columns, or lost the association of
+        pairs of columns, and [not_promised] does not say so; if the result of an attack contradicts the claimed epsilon.
     """
     file = _read(path)
     narrow = replace(_drawn_from(spec, file.configurations, str(path)), attacks=file.attacks)
@@ -268,9 +258,7 @@ def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) 
 
 
 def configuration_of(spec: ReleaseSpec, described: Mapping[str, Any]) -> Configuration | None:
-    """Return the configuration (bins, generator and projection) that a published description describes, or None if no round
-    could have drawn it.
-    """
+    """Return the configuration that a published description describes, or None if no round could have drawn it."""
     try:
         index = _index(spec.space, _places(spec.space), described)
     except (AttributeError, LookupError, TypeError):  # not the tables of a configuration
@@ -290,8 +278,8 @@ def rehearsed_on(path: str | Path) -> RehearsedTable | None:
 
 
 def known_chances(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
-    """Return what the rehearsal estimated for the plan of this specification, such as the probability that a release finds
-    no acceptable table. Return None if the rehearsal neither tried nor proposed this plan.
+    """Return the estimates of the rehearsal for the plan of this specification, or None if it did not try or propose this
+    plan.
 
     Raises SpecError if the file cannot be read.
     """
@@ -300,8 +288,7 @@ def known_chances(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
 
 
 def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
-    """Return the plan that the rehearsal proposed, if it costs less than the plan of this specification. Otherwise return
-    None.
+    """Return the plan that the rehearsal proposed, if it costs less than the plan of this specification, or None.
 
     Raises SpecError if the file cannot be read.
     """
@@ -312,8 +299,8 @@ def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
 
 
 def unnamed_pairs(spec: ReleaseSpec, path: str | Path) -> tuple[str, ...]:
-    """Return the pairs of columns whose association was lost in the rehearsal, and which the user has not listed in
-    [not_promised]. The result is empty if the rehearsal used other files.
+    """Return the pairs of columns that the rehearsal lost and [not_promised] does not list; empty for a rehearsal of other
+    files.
 
     Raises SpecError if the file cannot be read.
     """
@@ -330,8 +317,7 @@ def _read(path: str | Path) -> ShortlistFile:
 
 
 def _places(space: ConfigurationSpace) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Return three dicts, for the choices of bins, the generators and the projections. Each gives the index of an item by a
-    text of its settings (`_key`)."""
+    """Return the index of each choice of bins, generator and projection, by a text of its settings (`_key`)."""
     generators = [item.model_dump(mode="json", exclude_none=True) for item in space.generators]
     projections = [item.model_dump(mode="json") for item in space.projections]
     choices = [transformation.choice for transformation in space.transformations]
@@ -352,8 +338,7 @@ def _index(
 
 
 def _with_defaults(table: Mapping[str, Any], models: Mapping[str, type[BaseModel]], key: str) -> dict[str, Any]:
-    """Add the defaults of missing settings to a table of a shortlist, and return the result. Settings may be missing because
-    an older version of the program wrote the shortlist."""
+    """Add the defaults of settings that are missing in a table of a shortlist by an older version of the program."""
     model = models.get(str(table.get(key)))
     fields = model.model_fields if model else {}
     defaults = {name: field.default for name, field in fields.items() if not field.is_required() and field.default is not None}
@@ -361,7 +346,7 @@ def _with_defaults(table: Mapping[str, Any], models: Mapping[str, type[BaseModel
 
 
 def _key(item: Mapping[str, Any]) -> str:
-    """Return a text that identifies settings. It is the same whether a number is written as 20, 20.0 or the decimal 20."""
+    """Return a text that identifies settings, the same whether a number is written as 20, 20.0 or the decimal 20."""
     plain = {name: float(value) if isinstance(value, int | float | Decimal) else str(value) for name, value in item.items()}
     return json.dumps(plain, sort_keys=True)
 
@@ -375,7 +360,7 @@ def shortlist_text(
     verdict: VerdictTable | None = None,
     attacks: AttacksTable | None = None,
 ) -> str:
-    """Return the text of the file shortlist.toml. Each configuration has the fields of `ShortlistTable`."""
+    """Return the text of shortlist.toml. Each configuration has the fields of `ShortlistTable`."""
     lines = [
         "# Written by `synthrelease rehearse` on public data, for `synthrelease release --shortlist`. Configurations may be",
         "# removed by hand, before the release reads private data.",

@@ -1,5 +1,4 @@
-"""Build and check the space of configurations. It contains all combinations of the alternatives of columns and of the listed
-hyperparameters."""
+"""Build and check the space of configurations: all combinations of alternatives of columns and listed hyperparameters."""
 
 from __future__ import annotations
 
@@ -46,8 +45,10 @@ def check_answered(
     problems: Problems,
     acceptance: str,
 ) -> None:
-    """Add a problem for each criterion whose value should be computed from the noisy tables of the generator but cannot be.
-    Also add a problem if the rounds do not share these tables, or if the tables are not published."""
+    """Add a problem for each criterion whose value cannot be computed from the noisy tables of the generator as it should.
+
+    Also add one if the rounds do not share these tables, or if the tables are not published.
+    """
     answered = {index: criterion_at for index, criterion_at in enumerate(criteria) if criterion_at.answered_by is not None}
     fields = dict.fromkeys(answered, "answered_by")
     fields |= {index: "line" for index, criterion_at in enumerate(criteria) if criterion_at.measured_line}
@@ -81,11 +82,10 @@ def check_answered(
 
 
 def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
-    """Return, for each criterion that is computed from the shared noisy tables, the smallest bound on its value that a
-    table of n rows can reach. Even a perfect table has no smaller bound, because of the noise. The keys are the names of
-    the criteria.
+    """Return the smallest bound on the value of each criterion from shared noisy tables that a table of n rows can reach.
 
-    The bound is public. It depends only on the risk, the measured tables and the noise of the release, and not on any counts.
+    Because of the noise, even a perfect table has no smaller bound. The bound is public: it depends only on the risk, the
+    measured tables and the noise of the release, and not on any counts.
     """
     generator = spec.space.generators[0]
     if not spec.setting.answered or not isinstance(generator, MeasuringGenerator):
@@ -126,8 +126,7 @@ DOCUMENT = "release.json"
 
 
 def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> dict[str, Path]:
-    """Return the paths of the public tables from which generators start. The function reads no table, but adds a problem if a
-    table does not exist."""
+    """Return the paths of the public tables from which generators start, unread, and add a problem if one does not exist."""
     files: dict[str, Path] = {}
     for name in dict.fromkeys(generator.prior_file for generator in space.generators):
         if name is None or name.removeprefix(RELEASED).startswith(BY_DIGEST):
@@ -147,8 +146,7 @@ def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> 
 
 
 def prior_digest(name: str, path: Path) -> str:
-    """Return the digest of a public table. For an earlier release, this is the digest of the file release.json, which contains
-    the checksum of the released rows."""
+    """Return the digest of a public table or, for an earlier release, of release.json, which contains the rows' checksum."""
     if name.startswith(RELEASED):
         return file_digest(path / DOCUMENT)
     from synthrelease.enclave.ingest import digest_of
@@ -167,9 +165,9 @@ _TIED = (
 def rare_bin_mistakes(
     generator: Generator, space: ConfigurationSpace, schema: Schema, synthetic: Plausibility, *, shared: bool
 ) -> Iterator[Mistake]:
-    """Yield the mistakes in the bins that a generator names, such as its rare bins. The bins must agree with the
-    alternative sets of bins of each column and with the rules. Mistakes that can be found from the columns alone are not
-    repeated here.
+    """Yield the mistakes in the bins that a generator names, such as rare bins that contradict alternatives or rules.
+
+    Mistakes that can be found from the columns alone are not repeated.
 
     Parameters
     ----------
@@ -191,8 +189,7 @@ def rare_bin_mistakes(
 
 
 def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, problems: Problems) -> None:
-    """Add a problem if a criterion computes a regression line from noisy tables, and a generator names rare bins of the
-    target. The line would describe only the rows outside these bins."""
+    """Add a problem if a regression line comes from noisy tables that leave out rare bins of its target."""
     for generator in space.generators:
         layout = space.common.layout
         apart = [layout.columns[column] for column in generator.bins_apart(layout)]
@@ -204,9 +201,9 @@ def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, proble
 
 
 def can_be_moved_into(bins: Sequence[RareBin], rules: Plausibility) -> bool:
-    """Return whether a row can be moved into every rare bin by changing one value. For each rare bin, the rules must allow
-    some row with this bin that they also allow with a bin that is not rare, all other values being the same. Each rule is
-    checked separately.
+    """Return whether each rule allows some row in every rare bin that it also allows with a bin that is not rare.
+
+    All other values of the row are the same. Each rule is checked separately.
 
     Parameters
     ----------
@@ -233,9 +230,10 @@ def _names_bins(generator: Generator) -> TypeGuard[MarginalsGenerator]:
 
 
 def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> Iterator[Mistake]:
-    """Yield a mistake if a generator names bins of a column whose bins are not fixed, because the column has several
-    alternatives. Also yield a mistake if a scored sum (a weighted sum that the generator measures) is not valid for one of
-    the alternatives."""
+    """Yield a mistake if a generator names bins of a column with several alternatives, so that its bins are not fixed.
+
+    Also yield one if a scored sum (a weighted sum that the generator measures) is not valid for an alternative.
+    """
     from synthrelease.generators.scored_sums import ScoreFactor
 
     layout = space.common.layout
@@ -261,8 +259,7 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
 
 
 def _put_together(bins: Sequence[RareBin], space: ConfigurationSpace) -> str:
-    """Return the name of a column in which an alternative set of bins merges rare bins with other bins, or an empty text if
-    there is none."""
+    """Return the name of a column in which an alternative merges rare bins with other bins, or an empty text."""
     for column in dict.fromkeys(rare_bin.column for rare_bin in bins):
         rare = np.array([rare_bin.bin for rare_bin in bins if rare_bin.column == column])
         common = space.common.binnings[column]
@@ -281,8 +278,9 @@ MAX_CONFIGURATIONS = 100_000
 
 
 def build_space(release: ReleaseFile, schema: Schema, synthetic: Plausibility, problems: Problems) -> ConfigurationSpace:
-    """Return the space of configurations (combinations of bins, a generator and a projection) from which rounds draw. The
-    function adds a problem for each mistake. If there are mistakes, the space is incomplete.
+    """Return the space of configurations (bins, a generator and a projection) from which rounds draw.
+
+    Adds a problem for each mistake; the space is then incomplete.
 
     Parameters
     ----------
@@ -314,8 +312,7 @@ def build_space(release: ReleaseFile, schema: Schema, synthetic: Plausibility, p
 def _check_generators(
     release: ReleaseFile, space: ConfigurationSpace, named: list[tuple[str, Generator]], rules: Plausibility, problems: Problems
 ) -> None:
-    """Check whether the generators are compatible with the budget and the columns, and whether their noisy tables can be
-    shared by all rounds or published."""
+    """Add a problem for generators that contradict the budget, the columns, or shared or published noisy tables."""
     selection = release.selection
     shared = selection.measurements == "shared"
     first = named[0][1]
@@ -347,9 +344,10 @@ def _generator_mistakes(
     synthetic: Plausibility,
     selection: SelectionTable,
 ) -> Iterator[Mistake]:
-    """Yield the mistakes of a generator. The function first checks the settings of the generator, then its combination with
-    [selection], and then its differences from the first generator. It reports only the mistakes of the first failed check,
-    because they may cause the mistakes that later checks would find."""
+    """Yield the mistakes of a generator: in its settings, with [selection], or in its differences from the first generator.
+
+    Only mistakes of the first failed check are reported, because they may cause the later ones.
+    """
     where_first, other = first
     shared, published = selection.measurements == "shared", selection.publish_measurements
     tied = [mask.columns for mask in synthetic.masks]
@@ -393,8 +391,7 @@ def _expand(
     combinations: dict[str, tuple[str, Any]],
     problems: Problems,
 ) -> None:
-    """Create an object, such as a generator, for every combination of the listed hyperparameters, and add it to
-    `combinations`. Each entry also contains the TOML path of the table."""
+    """Add an object, such as a generator, with its TOML path for every combination of the listed hyperparameters."""
     model = problems.class_for(path, key, table, models, problems.file)
     if model is None:
         return

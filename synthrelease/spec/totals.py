@@ -1,5 +1,4 @@
-"""Read the published totals of [calibration] from the configuration or from CSV files, and build a `Calibration` over atomic
-bins.
+"""Read the published totals of [calibration] from the configuration or from CSV files, and build a `Calibration`.
 
 All mistakes that can be found without private data are reported before any budget is spent.
 """
@@ -87,8 +86,7 @@ MOST_CELLS = 100_000
 def build_calibration(
     table: CalibrationTable, file: Path, release: ReleaseFile, setting: Setting, released: Plausibility, problems: Problems
 ) -> Calibration | None:
-    """Return the calibration, the weighting of released rows to published totals, over atomic bins. If there are mistakes,
-    add a problem for each and return None.
+    """Return the weighting of released rows to published totals, over atomic bins, or add problems and return None.
 
     Parameters
     ----------
@@ -111,8 +109,7 @@ def build_calibration(
 
 
 def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem if `start` is not a weight column, if `collapse` contains unknown columns, or if another column has the
-    name of the weights."""
+    """Add a problem for a wrong column in `start` or `collapse`, or for another column with the name of the weights."""
     if WEIGHT in schema.by_name:
         problems.add(f"columns.{WEIGHT}", f"Use another name for the column, because [calibration] adds a column {WEIGHT!r}")
     columns = release.columns
@@ -125,9 +122,7 @@ def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, 
 def _margins(
     table: CalibrationTable, file: Path, setting: Setting, released: Plausibility, problems: Problems
 ) -> Iterator[Margin]:
-    """Yield the valid margins (tables of published totals), over atomic bins. Adds a problem for each margin that is not
-    valid.
-    """
+    """Yield the valid margins (tables of published totals), over atomic bins, and add a problem for each other margin."""
     for index, margin_table in enumerate(table.margins):
         path, field, error = f"calibration.margins[{index}]", "", None
         try:
@@ -176,8 +171,10 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
 
 
 def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple[int, ...]:
-    """Return, for each atomic bin (the finest bins of a column), the index in `labels` of the group that has the total.
-    Raises Unexpected if the labels are not groups of the column."""
+    """Return, for each atomic (finest) bin of a column, the index in `labels` of the group that has the total.
+
+    Raises Unexpected if the labels are not groups of the column.
+    """
     binnings = [column.atoms, *column.alternatives.values(), *([groups] if groups is not None else [])]
     for binning in binnings:
         if set(binning.labels) == set(labels):
@@ -212,8 +209,9 @@ def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown:
 
 
 def _check_margin(margin: Margin, transformations: Sequence[Transformation], synthetic: Plausibility) -> None:
-    """Raise Unexpected if weights cannot reach the published totals of a margin, because a released bin overlaps two groups,
-    or because the rules allow no rows in a group whose total is above 0."""
+    """Raise Unexpected if a released bin overlaps two groups of a margin, or the rules allow no rows in a group with a
+    total.
+    """
     for column, labels, into in zip(margin.columns, margin.labels, margin.into, strict=True):
         coarser = Binning(name="totals", labels=labels, numbers=(None,) * len(labels), of_atom=into)
         for binning in _binnings(column, transformations):
@@ -228,8 +226,7 @@ def _check_margin(margin: Margin, transformations: Sequence[Transformation], syn
 
 
 def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarray:
-    """Return a boolean array over the cells of a margin (a table of published totals). It is True for cells that the rules
-    exclude for all values of the other columns."""
+    """Return a boolean array over the cells of a margin: True for cells that the rules always exclude."""
     groups = dict(zip(margin.columns, zip(margin.labels, margin.into, strict=True), strict=True))
     binnings = []
     for column in schema.columns:

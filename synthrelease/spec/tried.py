@@ -1,14 +1,13 @@
-"""Record which configuration and acceptance file were tried on public data. With this record, `release` can refuse files that
-were changed later.
+"""Record which configuration and acceptance file were tried on public data, so that `release` can refuse later changes.
 
-The record of `NAME.toml` is the file `NAME.tried.json` in the same folder. It contains a digest for each column, each criterion
-and each other table, so that an error message can name the changed ones. The digests do not cover settings that do not affect a
-trial. These are comments, texts for the card, the settings that say who stated bounds or agreed to thresholds, the limit of the
-budget, and the settings for the format of the private file. The record does not protect privacy. It only prevents a steward
-from spending a budget on files that nobody has tried.
+The record of `NAME.toml` is `NAME.tried.json` in the same folder. It contains a digest for each column, each criterion and
+each other table, so that an error message can name the changed ones. The digests do not cover settings that do not affect a
+trial: comments, texts for the card, the settings that say who stated bounds or agreed to thresholds, the limit of the
+budget, and the format of the private file. The record does not protect privacy. It only prevents a steward from spending a
+budget on files that nobody has tried.
 
-If a configuration is a copy with another name, or extends a configuration that was tried, it is compared with the most similar
-record. Files that are shipped with synthrelease are recognised by their digests in any folder, unless they have been edited.
+A configuration that is a renamed copy, or extends one that was tried, is compared with the most similar record. Unedited
+files that are shipped with synthrelease are recognised by their digests in any folder.
 """
 
 from __future__ import annotations
@@ -62,10 +61,9 @@ class TrialRecord:
     by : the command that tried the files (see `By`).
     digests : the digests of the columns, criteria and other tables, by their names.
     rows : the number of rows of the public table, or None if it is unknown.
-    acceptance : the path of the acceptance file, relative to the folder of the record. It is empty if the path is unknown.
+    acceptance : the path of the acceptance file, relative to the folder of the record; empty if unknown.
     strengths : the known strengths of the associations between columns of the public table.
-    trial : a digest of the settings that affect which associations a draft preserved in its trial. It is empty if there was no
-        draft.
+    trial : a digest of the settings that affect which associations a draft preserved in its trial; empty without a draft.
     """
 
     path: Path
@@ -77,8 +75,7 @@ class TrialRecord:
     trial: str = ""
 
     def changes(self, now: Mapping[str, str]) -> list[str]:
-        """Return the names of the columns, criteria and tables that have changed. A criterion whose name alone has changed
-        counts as unchanged."""
+        """Return the names of the columns, criteria and tables that have changed; a criterion with only a new name has not."""
         then = self.digests
         changed = [name for name in dict.fromkeys([*then, *now]) if then.get(name) != now.get(name)]
         gone, new = ({parts[name] for name in parts if name.startswith(CRITERION)} for parts in (then, now))
@@ -88,8 +85,7 @@ class TrialRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Changed:
-    """Describes a change of the configuration or the acceptance file after a trial. It consists of the command that tried the
-    files, and the names of the changed columns, criteria and tables."""
+    """A change of the configuration or the acceptance file after a trial: the command of the trial, and the changed parts."""
 
     by: str
     parts: str
@@ -100,11 +96,10 @@ def beside(config: str | Path) -> Path:
 
 
 def leave(spec: ReleaseSpec, by: By, rows: int | None = None, strengths: Strengths | None = None) -> None:
-    """Record in the folder of the configuration that it and its acceptance file were tried on public data. The record
-    replaces an earlier one.
+    """Record in the folder of the configuration that it and its acceptance file were tried on public data.
 
-    No record is written for files that are shipped with synthrelease, or if the folder is not writable. For such files, only
-    the shortlist shows what was rehearsed.
+    The record replaces an earlier one. None is written for files that are shipped with synthrelease, or if the folder is
+    not writable; then only the shortlist shows what was rehearsed.
 
     Parameters
     ----------
@@ -130,8 +125,9 @@ def leave(spec: ReleaseSpec, by: By, rows: int | None = None, strengths: Strengt
 
 
 def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
-    """Return whether the configuration and the acceptance file were tried on public data in their present form. Return False
-    if no trial is known.
+    """Return whether the configuration and the acceptance file were tried on public data in their present form.
+
+    The result is False if no trial is known.
 
     Raises
     ------
@@ -145,8 +141,9 @@ def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
 
 
 def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed:
-    """Return whether the configuration and the acceptance file were tried on public data in their present form (False if no
-    trial is known). If they were changed after a trial, return a `Changed` object.
+    """Return whether the files were tried on public data in their present form, or what has changed since a trial.
+
+    The result is False if no trial is known.
 
     Raises
     ------
@@ -168,25 +165,22 @@ def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed
 
 
 def rows_tried(spec: ReleaseSpec) -> int | None:
-    """Return the number of rows of the public table on which the files or an earlier version of them were tried, or None if it
-    is unknown."""
+    """Return the number of rows of the public table of a trial of the files or an earlier version, or None if unknown."""
     return next((attempt.rows for attempt in _readable(spec) if attempt.rows is not None), None)
 
 
 def strengths_tried(spec: ReleaseSpec) -> Strengths:
-    """Return the strengths of the associations in the public table on which the files were tried. The result is empty if the
-    strengths are unknown."""
+    """Return the strengths of the associations in the public table of a trial; empty if unknown."""
     return next((attempt.strengths for attempt in _readable(spec) if attempt.strengths.pairs), Strengths())
 
 
 def trial_tried(spec: ReleaseSpec) -> str:
-    """Return the digest of the settings with which a draft was tried, as far as they affect which associations are
-    preserved. The result is empty if the digest is unknown."""
+    """Return the digest of the settings of a trial that affect which associations are preserved; empty if unknown."""
     return next((attempt.trial for attempt in _readable(spec) if attempt.trial), "")
 
 
 def _readable(spec: ReleaseSpec) -> list[TrialRecord]:
-    """Return the stored records, or an empty list if one of them is damaged. The function `tried` reports the damage."""
+    """Return the stored records, or an empty list if one of them is damaged, which `tried` reports."""
     with suppress(SpecError):
         return list(_known(spec))
     return []
@@ -196,20 +190,21 @@ WITHHELD = "The result of the trial for associations is not shown, because the f
 
 
 def kept_in_trial(spec: ReleaseSpec) -> str:
-    """Return the sentence `kept` of [not_promised], which says how much of the associations a trial preserved. If the files
-    were changed after this trial, return `WITHHELD`. If no draft wrote the sentence, return it unchanged."""
+    """Return the sentence `kept` of [not_promised] on the associations that a trial preserved.
+
+    It is `WITHHELD` if the files were changed after this trial, and unchanged if no draft wrote it.
+    """
     kept = spec.not_promised.kept
     return kept if not kept or trial_tried(spec) in ("", _trial_of(digests(spec))) else WITHHELD
 
 
 def _trial_of(parts: Mapping[str, str]) -> str:
-    """Return a digest of all settings that affect which associations between columns the released rows preserve. It does not
-    cover the acceptance file or texts."""
+    """Return a digest of all settings that affect which associations are preserved, without the acceptance file and texts."""
     return digest_of({name: part for name, part in parts.items() if not name.startswith(CRITERION) and name != "acceptance"})
 
 
 def shipped() -> Mapping[str, str]:
-    """Return the names of the configurations that are shipped with synthrelease. The keys are digests of their settings."""
+    """Return the names of the configurations that are shipped with synthrelease, by the digests of their settings."""
     names: dict[str, str] = json.loads(resource(SHIPPED).read_bytes())
     return names
 
@@ -243,8 +238,7 @@ def digest_of(value: Any) -> str:
 
 
 def _known(spec: ReleaseSpec) -> Iterator[TrialRecord]:
-    """Yield the stored records of the configuration, of the configuration that it extends, and of other configurations in the
-    same folder that use the same acceptance file.
+    """Yield the records of the configuration, of the one it extends, and of others with the same acceptance file.
 
     Raises
     ------
@@ -269,8 +263,7 @@ def _records() -> TypeAdapter[TrialRecord]:
 
 
 def _read(path: Path) -> TrialRecord:
-    """Read a stored record. Raises SpecError if the record cannot be read, because the program then does not know which files
-    were tried."""
+    """Read a stored record. Raises SpecError if it cannot be read: then it is unknown which files were tried."""
     try:
         content = json.loads(path.read_bytes())
         if content["format"] == FORMAT:
