@@ -1,3 +1,1 @@
-"""Write the files of a release: the released table and its documents. `verify` uses the same code to write the files again and
-compare them.
-"""
+"""Write the files of a release: the released table and its documents. `verify` uses the same code to compare them."""

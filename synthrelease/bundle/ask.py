@@ -1,10 +1,8 @@
-"""Write ask.html, a page that answers questions from the published noisy tables. There is one page for each language of the
-card.
+"""Write ask.html, a page that answers questions from the published noisy tables, in each language of the card.
 
-The page computes its answers by the same rules as `estimate` (templates/answers.js). It needs no program and no network. The
-data in the page depend only on release.json, measurements.json and the released rows, so the same release gives the same bytes.
-The page does not read the plausibility rules: its data already contain an exact count of 0 for every cell that the rules
-exclude.
+The page computes its answers by the same rules as `estimate` (templates/answers.js), without a program or a network. Its
+data depend only on release.json, measurements.json and the released rows, so the same release gives the same bytes. They
+already contain an exact count of 0 for every cell that the plausibility rules exclude.
 """
 
 from __future__ import annotations
@@ -48,8 +46,7 @@ _DIGITS = 12  # Significant digits of computed numbers in the data, few enough t
 
 
 def ask_files(document: ReleaseDocument, table: ReleasedTable, measured: bytes | None) -> dict[str, bytes]:
-    """Return the pages ask.html, on which readers can ask questions, in each language of the card. The dict is empty if no
-    noisy tables are published, or if they cannot give estimates because the number of measurements had no limit.
+    """Return the pages ask.html in each language of the card, or an empty dict if noisy tables give no estimates.
 
     Parameters
     ----------
@@ -67,8 +64,7 @@ def ask_files(document: ReleaseDocument, table: ReleasedTable, measured: bytes |
 
 
 def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
-    """Collect the data for the page ask.html, which are written into it as JSON: the published noisy tables, the columns,
-    and what is known about the number of rows.
+    """Collect the data for the page ask.html: the noisy tables, the columns, and what is known about the number of rows.
 
     Parameters
     ----------
@@ -118,11 +114,10 @@ def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
 
 
 def _measured(release: PublishedRelease) -> Iterator[dict[str, Any]]:
-    """Yield the questions that were answered by their own measurements of the private file ([[models]]), with their
-    answers.
+    """Yield the questions that were answered by their own measurements ([[models]]), with their answers.
 
-    Each answer has two kinds of intervals: intervals that each have the stated confidence, and wider intervals that all hold at
-    the same time with this confidence. Numbers have six digits, as in release.json, so that they are the same on every machine.
+    Each answer has intervals with the stated confidence each, and wider ones that all hold at once. Numbers have six
+    digits, as in release.json, so that they are the same on every machine.
     """
     place = {column.name: index for index, column in enumerate(release.schema)}
     for question, limits in () if release.models is None else measured_questions(release.models).items():
@@ -185,9 +180,8 @@ def _column(release: PublishedRelease, column: PublishedColumn) -> dict[str, Any
 
 
 def _population(release: PublishedRelease, column: str) -> dict[str, Any]:
-    """Return how many times larger the sampling variance is than that of a simple random sample from an infinite
-    population, for questions about a column. Also return the reasons, if any, why the page gives no interval for the
-    population.
+    """Return the factor of the sampling variance, relative to a simple random sample from an infinite population, and the
+    reasons for no interval.
     """
     every = Condition(text="", rule=None)
     survey = Sampling.of(Question(kind="share", text="", column=column, met=every, where=every), release)
@@ -200,20 +194,19 @@ def _rounded(value: float) -> float | int:
 
 
 def _finite(values: Iterable[float]) -> list[float | int | None]:
-    """Convert numbers for JSON. An infinite number or NaN becomes None."""
+    """Convert numbers for JSON, infinity and NaN to None."""
     return [number(value) if isfinite(value) else None for value in map(float, values)]
 
 
 @lru_cache(maxsize=8)
 def _words(language: str) -> Mapping[str, str]:
-    """Return all phrases on the page in a language."""
     import tomllib
 
     return tomllib.loads((FOLDER.parent / "words" / f"{language}.ask.toml").read_text(encoding="utf-8"))
 
 
 def _page(document: ReleaseDocument, language: str, data: Mapping[str, Any], names: Mapping[str, str]) -> bytes:
-    """Render the page in a language. Its Content Security Policy allows only the page's own script and style."""
+    """Render the page in a language. Its Content Security Policy allows only its own script and style."""
     texts = document.card.texts(language) or CardTexts()
     titles = [texts.columns.get(column.name) or words(column.name) for column in document.columns]
     script, style = "".join(_source(name) for name in ("answers.js", "ask.js")), _source("ask.css")
@@ -240,7 +233,7 @@ def _page(document: ReleaseDocument, language: str, data: Mapping[str, Any], nam
 
 
 def json_in_page(contents: Mapping[str, Any]) -> str:
-    """Encode the contents as JSON in which no sequence of characters could end the HTML element around it."""
+    """Encode the contents as JSON that cannot end the HTML element around it."""
     return json.dumps(contents, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
@@ -249,5 +242,5 @@ def _source(name: str) -> str:
 
 
 def policy_digest(source: str) -> str:
-    """Return the digest that identifies a script or a style in a Content Security Policy."""
+    """Return the digest of a script or style for a Content Security Policy."""
     return f"sha256-{b64encode(hashlib.sha256(source.encode('utf-8')).digest()).decode('ascii')}"

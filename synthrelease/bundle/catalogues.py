@@ -18,7 +18,7 @@ from synthrelease.resources import library
 
 
 def catalogue_entries(document: ReleaseDocument, table: ReleasedTable, dataset: Dataset) -> dict[str, bytes]:
-    """Return the catalogue entries that the publisher requested with `catalogues` in [bundle], by file name.
+    """Return the catalogue entries that `catalogues` in [bundle] requests, by file name.
 
     Raises
     ------
@@ -36,20 +36,17 @@ def catalogue_entries(document: ReleaseDocument, table: ReleasedTable, dataset: 
 
 
 def jsonld_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
-    """Return dcat.jsonld: a description of the release in DCAT-AP 3, with those fields of HealthDCAT-AP that the publisher has
-    stated.
-    """
+    """Describe the release in DCAT-AP 3, with the fields of HealthDCAT-AP that the publisher has stated."""
     entry = filled("dcat.json", document=document, dataset=dataset)
     return json_bytes(entry | {"@graph": [with_something(node) for node in entry["@graph"]]})
 
 
 def turtle_bytes(jsonld: bytes) -> bytes:
-    """Convert dcat.jsonld to dcat.ttl: a comment, followed by the same statements in the format Turtle. This needs the library
-    rdflib, which the extra `catalogue` installs.
+    """Convert dcat.jsonld to the format Turtle, after a comment.
 
     Raises
     ------
-    InputError : if rdflib is not installed.
+    InputError : if the library rdflib (extra `catalogue`) is not installed.
     """
     rdflib = library("rdflib", "rdflib", "dcat.ttl, which [bundle] catalogues requests", "catalogue")
     graph = rdflib.Graph(bind_namespaces="none")
@@ -60,12 +57,11 @@ def turtle_bytes(jsonld: bytes) -> bytes:
 
 
 def croissant_bytes(dataset: Dataset) -> bytes:
-    """Return croissant.json: a description of the release in the format Croissant 1.0, for machine learning tools."""
+    """Describe the release in Croissant 1.0, for machine learning tools."""
     return json_bytes(with_something(filled("croissant.json", dataset=dataset, cited=_citation(dataset))))
 
 
 def _citation(dataset: Dataset) -> str:
-    """Return a BibTeX entry with which a paper can cite the dataset."""
     entries = {
         "title": f"{dataset.title}, version {dataset.card.version}",
         "author": f"{{{dataset.card.organisation}}}" if dataset.card.organisation else "",
@@ -81,9 +77,7 @@ def _bibtex(text: str) -> str:
 
 
 def ddi_bytes(document: ReleaseDocument, table: ReleasedTable, dataset: Dataset) -> bytes:
-    """Return ddi.xml: a description of the release in DDI-Codebook 2.5, with the frequency of every category in the released
-    table.
-    """
+    """Describe the release in DDI-Codebook 2.5, with the frequency of every category in the released table."""
     tables, files, number = list[dict[str, Any]](), list[dict[str, Any]](), count(1)
     for described, rows in zip(dataset.tables, filter(None, (table.of_roots(), table.of_members())), strict=True):
         numbered = [(f"F{next(number)}", file) for file in described.files]

@@ -1,6 +1,4 @@
-"""Describe a released dataset with its publisher, files and columns. All catalogue entries are written from this
-description.
-"""
+"""Describe a released dataset with its publisher, files and columns, for all catalogue entries."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ KEYWORDS = ("synthetic data", "differential privacy")
 
 
 def with_something(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entries of a catalogue record that are neither empty nor None."""
+    """Drop the entries that are empty or None."""
     return {name: value for name, value in entries.items() if value not in (None, "", [], {})}
 
 
@@ -38,8 +36,8 @@ class Licence:
 
     Attributes
     ----------
-    name : SPDX identifier of the licence, or empty if the licence has no identifier and the publisher describes it in words.
-    title, address : the name and the web address of the licence. Each is empty if the publisher does not state it.
+    name : SPDX identifier of the licence, or empty if the publisher describes it in words.
+    title, address : the name and the web address of the licence, or empty.
     """
 
     name: str
@@ -48,7 +46,6 @@ class Licence:
 
     @classmethod
     def of(cls, card: CardTable) -> Licence:
-        """Return the licence that the publisher states in [card]."""
         if card.licence in LICENCES:
             title, address = LICENCES[card.licence]
             return cls(name=card.licence, title=title, address=address)
@@ -80,8 +77,7 @@ class Field:
 
     Attributes
     ----------
-    kind : "bins" for a column of the schema. Columns without bins are "key" (the key of a root), "weight" (the weight of a
-        row) and "mark" (the column `synthetic`).
+    kind : "bins" for a column of the schema, or "key" (of a root), "weight" (of a row) or "mark" (the column `synthetic`).
     label : a short description.
     column : the column of the schema, or None for the other kinds.
     """
@@ -94,8 +90,7 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """A table as data catalogues describe it: all rows, only the roots, or only the members of linked tables (such as the
-    persons of households).
+    """A table as data catalogues describe it: all rows, only the roots, or only the members of linked tables.
 
     Attributes
     ----------
@@ -116,12 +111,11 @@ class Dataset:
     ----------
     title : the publisher's title, which says that the data are synthetic.
     slug : a name of lower-case letters, digits and hyphens.
-    identifier : the digest of release.json, written as a name (RFC 6920). It stays the same if the release moves to another
-        address.
-    address : the web address of the release. If the publisher states no address, it is the identifier.
+    identifier : the digest of release.json, written as a name (RFC 6920), which does not change with the address.
+    address : the web address of the release or, if the publisher states none, the identifier.
     summary : the publisher's summary, or the description in the configuration; may be empty.
     provenance : where the original records come from, and how the synthetic rows were made.
-    card : the table [card] of the configuration, which contains all texts of the publisher.
+    card : the table [card] of the configuration, with all texts of the publisher.
     """
 
     title: str
@@ -139,7 +133,7 @@ class Dataset:
 
     @classmethod
     def of(cls, document: ReleaseDocument, sizes: Mapping[str, int] | None = None) -> Dataset:
-        """Collect the facts about a release that data catalogues need from its release.json.
+        """Collect the facts for data catalogues from release.json.
 
         Parameters
         ----------
@@ -173,31 +167,26 @@ class Dataset:
 
     @property
     def day(self) -> str:
-        """The day on which the release was published."""
         return self.card.published.isoformat()
 
     def reached(self, by_email: str, otherwise: str) -> dict[str, str]:
-        """Return the publisher's contact as a dict with one entry. Its key is `by_email` for an e-mail address, and
-        `otherwise` for a web address. The dict is empty if no contact is stated.
+        """Return the publisher's contact under the key `by_email` (an e-mail address) or `otherwise` (a web address), or an
+        empty dict.
         """
         contact = self.card.contact
         return {by_email if is_email(contact) else otherwise: contact} if contact else {}
 
     def part(self, name: str) -> str:
-        """Return the address of a component of the dataset, such as a file. It is the address of the dataset, followed by # and
-        the name of the component.
-        """
+        """Return the address of a component of the dataset, such as a file."""
         return f"{self.address.partition('#')[0]}#{name}"
 
 
 def slug(document: ReleaseDocument) -> str:
-    """Convert the title and version to a name of lower-case letters, digits and hyphens."""
     name = plain_name(document.card.title or document.title)
     return f"{name or 'release'}-{plain_name(document.card.version) or '1'}"
 
 
 def plain_name(text: str) -> str:
-    """Convert a string to a name of lower-case letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
@@ -247,13 +236,12 @@ WORDS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("words
 
 
 def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:
-    """Return the name of every file that a bundle of this release may contain, with a line that states its purpose."""
+    """Return the name and purpose of every file that a bundle of this release may contain."""
     fixed, signed = ("release.json", canonical.NAME), (CHECKSUMS, SIGNATURE, PUBLIC_KEY)
     return [(name, describe_file(name)) for name in (*sorted(document.files), *fixed, *documents(document), *signed)]
 
 
 def describe_file(name: str) -> str:
-    """Return a line that states the purpose of a file."""
     for page, words in (("README.", "this data card as a web page"), ("ask.", "the page that answers questions")):
         if name.startswith(page) and name not in WORDS["files"]:
             return f"{words}, in another language"

@@ -1,6 +1,4 @@
-"""Create release.json and measurements.json. release.json contains the guarantee, the charges, the released criterion values,
-the schema and the publisher's texts.
-"""
+"""Create release.json and measurements.json."""
 
 from __future__ import annotations
 
@@ -96,9 +94,7 @@ def _variance(noisy: NoisySum) -> float:
 def _bins_of(
     columns: Sequence[int], measured: NoisyMarginals, transformation: Transformation, released: Transformation
 ) -> dict[str, Any]:
-    """Describe the columns of a noisy table or sum: their names, the labels of the bins in which they were measured, and
-    for each of these bins the index of the released bin that contains it.
-    """
+    """Return the names of columns, the labels of their measured bins, and the index of the released bin that contains each."""
     binnings = [(transformation.binnings[column], released.binnings[column]) for column in columns]
     return {
         "columns": [measured.layout.columns[column] for column in columns],
@@ -116,8 +112,7 @@ _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
 def planned_parts(
     spec: ReleaseSpec, configuration: Configuration, guarantee: Guarantee, n_file: int | None, n: int
 ) -> dict[str, Any]:
-    """Return the sections of release.json that can be written before any row is generated. They follow from the
-    specification, the drawn configuration, and the numbers of rows.
+    """Return the sections of release.json that can be written before any row is generated.
 
     Parameters
     ----------
@@ -147,22 +142,16 @@ def planned_parts(
 
 
 def column_parts(transformation: Transformation) -> list[ColumnPart]:
-    """Describe each column of a released table, with its bins, as a section of release.json."""
     binned = zip(transformation.schema.columns, transformation.binnings, strict=True)
     return [ColumnPart.of(column, binning) for column, binning in binned]
 
 
 def parameters(criterion: Criterion) -> dict[str, Any]:
-    """Return the settings of a criterion that depend on its kind. These are all its settings in the acceptance file except
-    name, kind, threshold and epsilon.
-    """
+    """Return the settings of a criterion in the acceptance file except name, kind, threshold and epsilon."""
     return criterion.model_dump(mode="json", exclude=_NO_PARAMETERS, exclude_none=True)
 
 
 def selection_part(spec: ReleaseSpec) -> SelectionPart:
-    """Return the section about the selection: the distribution of the number of rounds, the test that decides a round, and the
-    number of configurations.
-    """
     test, rule = spec.joint_test, spec.selection_rule
     return SelectionPart(
         configurations=len(spec.space),
@@ -188,7 +177,7 @@ def release_document(
     Parameters
     ----------
     files : the SHA-256 checksum of each data file of the bundle, by file name.
-    made_of_rows : the sections of release.json that were computed from the released rows, such as weights.
+    made_of_rows : the sections that were computed from the released rows, such as weights.
     """
     spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
@@ -215,29 +204,24 @@ def release_document(
 
 
 def with_flavour(document: ReleaseDocument) -> ReleaseDocument:
-    """Add to release.json the description of the guarantee by five components, such as its domain and unit. It follows from
-    the guarantee, the domain and the options.
-    """
+    """Add the description of the guarantee by five components, such as its domain and unit."""
     return document.model_copy(
         update={"flavour": FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))}
     )
 
 
 def criterion_part(score: Score, criterion: Criterion, n: int, bounds: BoundsPart | None = None) -> CriterionPart:
-    """Describe a criterion for release.json: its released value, and an interval for the exact value that follows from the
-    noise.
-    """
+    """Describe a criterion: its released value, and the interval for the exact value that follows from the noise."""
     part = CriterionPart.of(score, criterion.figure_range, parameters(criterion))
     return part.model_copy(update={"interval": interval_part(part, n, bounds)})
 
 
 def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None) -> IntervalPart | None:
-    """Compute an interval for the exact value of a criterion from the released value and its noise. Return None if the
-    distribution of the noise gives no interval.
+    """Compute an interval for the exact value of a criterion, or return None if its noise gives none.
 
-    The interval depends on the other fields of the criterion and on the number n of released rows. If the criterion's value is
-    computed from measurements, the interval also depends on `bounds`. A value without noise is exact. If the noise is not
-    added to the value itself, the interval is an estimate from redrawn noise.
+    The interval depends on the other fields of the criterion, the number n of released rows and, for a value from
+    measurements, on `bounds`. A value without noise is exact. If the noise is not added to the value itself, the interval
+    is an estimate from redrawn noise.
     """
     epsilon, level = part.epsilon_exact, number(float(LEVEL))
     if part.answered and bounds is not None:
@@ -257,9 +241,7 @@ def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None)
 
 
 def _figure_interval(part: CriterionPart, sensitivity: float, n: int) -> FigureInterval:
-    """Compute an interval for the exact value of a criterion from the distribution of its noise. This noise may belong to
-    one value alone, or be shared by several values.
-    """
+    """Compute an interval for the exact value of a criterion from the distribution of its own or shared noise."""
     value, best, worst = float(part.value), float(part.best), None if part.worst is None else float(part.worst)
     if part.noise is not None:
         return one_noise_interval(value, part.noise, sensitivity=sensitivity, rows=n, best=best, worst=worst)
@@ -275,12 +257,11 @@ def _figure_interval(part: CriterionPart, sensitivity: float, n: int) -> FigureI
 
 
 def own_version() -> str:
-    """Return the version of synthrelease that is running."""
     return VERSION
 
 
 def versions(spec: ReleaseSpec) -> dict[str, str]:
-    """Return the versions of Python, synthrelease, and the libraries that the release used, with the commit if it is known."""
+    """Return the versions of Python, synthrelease and the libraries that the release used, and the commit if it is known."""
     libraries = dict.fromkeys(package for generator in spec.space.generators for package in generator.packages)
     installed = {"python": platform.python_version(), "synthrelease": own_version()}
     installed |= {"commit": commit()} if commit() else {}
@@ -289,7 +270,7 @@ def versions(spec: ReleaseSpec) -> dict[str, str]:
 
 
 def writers(bundle: BundleTable) -> dict[str, str]:
-    """Return the versions of the libraries that write the table and catalogues, and the kind of processor.
+    """Return the versions of the libraries that write the files, and the kind of processor.
 
     The compressed bytes of Parquet files depend on both.
     """
@@ -298,14 +279,14 @@ def writers(bundle: BundleTable) -> dict[str, str]:
 
 
 def processor() -> str:
-    """Return the kind of processor of this machine. Different names of the same kind give the same result."""
+    """Return the kind of processor of this machine, with one name for each kind."""
     machine = platform.machine().lower()
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
 
 
 @cache
 def package_version(package: str) -> str:
-    """Return the installed version of a package. The result is cached, because it does not change while the process runs."""
+    """Return the installed version of a package."""
     try:
         return version(package)
     except PackageNotFoundError:

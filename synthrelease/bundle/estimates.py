@@ -1,5 +1,5 @@
-"""Compute estimates with intervals from the published noisy tables. They are written to release.json, to estimates.csv and to
-files for statistical packages.
+"""Compute estimates with intervals from the published noisy tables, for release.json, estimates.csv and statistical
+packages.
 """
 
 from __future__ import annotations
@@ -46,13 +46,14 @@ ESTIMATED_LEVEL = 0.95
 
 
 def estimates_part(document: ReleaseDocument, tables: bytes, not_a_sample: Sequence[NotSample] | None) -> EstimatesPart | None:
-    """Compute the section "estimates" of release.json from the published noisy tables. Return None if there are no tables,
-    or if there was no limit on how often they could be measured before the release: then no interval can be computed.
+    """Compute the section "estimates" of release.json, or return None if there are no tables or no limit on their
+    measurements.
 
     Parameters
     ----------
     tables : the content of measurements.json.
-    not_a_sample : the reasons why there is no interval for a population. With None, the section has the form of version 1.0.0.
+    not_a_sample : the reasons why there is no interval for a population. With None, the section has the form of version
+        1.0.0.
 
     Raises
     ------
@@ -71,9 +72,8 @@ def estimates_part(document: ReleaseDocument, tables: bytes, not_a_sample: Seque
 
 
 def strengths_of(release: PublishedRelease) -> StrengthsPart:
-    """Compute from the noisy tables how strongly pairs of columns are associated, and what share of the rows each bin has.
-
-    Each value is computed from the table that contains the columns and has the least noise.
+    """Compute the strength of the association of each measured pair, and the share of rows in each bin, from the table with
+    the least noise.
     """
     shares = dict[str, tuple[float, list[Number]]]()
     pairs = dict[str, tuple[float, Number]]()
@@ -100,8 +100,7 @@ def _pair(table: PublishedMeasurement, axes: Sequence[int]) -> str:
 
 
 def with_tables(document: ReleaseDocument, measured: bytes) -> PublishedRelease:
-    """Create an object of the release that this release.json describes, with the noisy tables from measurements.json but
-    without the rows.
+    """Load a release from release.json and measurements.json, without its rows.
 
     Raises
     ------
@@ -112,20 +111,15 @@ def with_tables(document: ReleaseDocument, measured: bytes) -> PublishedRelease:
 
 
 def declared(document: ReleaseDocument, specification: bytes) -> tuple[NotSample, ...]:
-    """Return the reasons why the rows of the file are not a simple random sample of a population, such as "design weights".
-
-    The reasons come from release.json and specification.json.
-    """
+    """Return the reasons in release.json and specification.json why the rows of the file are not a simple random sample."""
     columns = json.loads(specification).get("columns", {})
     return document.declared(design_weights=any(table.get("role") == WEIGHT for table in columns.values()))
 
 
 def with_estimates(document: ReleaseDocument, measured: bytes | None, specification: bytes) -> ReleaseDocument:
-    """Add the estimates from the noisy tables to the content of release.json. If there are no tables or the computation
-    fails, no estimates are added.
+    """Add the estimates from the noisy tables to release.json, unless there are no tables or the computation fails.
 
-    The estimates are computed from public values, after the budget is spent. So an error in this computation must not stop the
-    release.
+    The estimates are computed from public values after the budget is spent, so an error must not stop the release.
     """
     try:
         part = None if measured is None else estimates_part(document, measured, declared(document, specification))
@@ -169,10 +163,7 @@ CSV = f"{STEM}.csv"
 
 
 def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
-    """Return the lines of estimates.csv, which are computed from measurements.json alone. The list is empty if nothing is
-    estimable.
-
-    For a release of version 1.0.0, the lines have the form of that version.
+    """Return the lines of estimates.csv, in the form of version 1.0.0 for its releases, from measurements.json alone.
 
     Raises
     ------
@@ -189,10 +180,7 @@ def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
 
 
 def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[str, bytes]:
-    """Return the files with estimates by name, or an empty dict if nothing is estimable.
-
-    As in `with_estimates`, no error may stop a release whose budget is spent.
-    """
+    """Return the files with estimates by name, or an empty dict if nothing is estimable or the computation fails."""
     try:
         lines = [] if measured is None or document.estimates is None else list_of(document, measured)
         if not lines:
@@ -205,9 +193,7 @@ def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[s
 
 
 def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:
-    """Complete release.json after estimates.csv is written: add the checksums of the files with estimates. Also add how
-    uncertain the counts in estimates.csv are, for each column and pair of columns.
-    """
+    """Add to release.json the checksums of the files with estimates, and the uncertainty of the counts in estimates.csv."""
     part = document.estimates
     if part is None or CSV not in files:
         return document
@@ -216,9 +202,10 @@ def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> Releas
 
 
 def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
-    """Summarise how uncertain the counts in estimates.csv are. Return, for each column and each pair of columns, half the
-    width (in rows) of the widest interval of a count. If one of the counts has no interval, return the total number of rows
-    instead.
+    """Return half the width, in rows, of the widest interval of a count for each column and each pair of columns in
+    estimates.csv.
+
+    If one of the counts has no interval, return the total number of rows instead.
     """
     errors: dict[str, int] = {}
     for line in lines:
@@ -231,15 +218,12 @@ def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
 
 
 def with_files(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:
-    """Add the checksums of these files to the list of files in release.json."""
     digests = {name: sha256(content) for name, content in files.items()}
     return document.model_copy(update={"files": {**document.files, **digests}})
 
 
 def table_files(document: ReleaseDocument, lines: Sequence[EstimateLine]) -> dict[str, bytes]:
-    """Write the table of estimates in the formats that the publisher requested with `formats` in [bundle]. Return the files by
-    name.
-    """
+    """Write the table of estimates in the formats that `formats` in [bundle] requests."""
     return estimates_tables(document.bundle, _frame(lines), WORDS["estimates"])
 
 

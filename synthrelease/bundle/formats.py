@@ -1,9 +1,9 @@
 """Write the released table for statistical packages: data.dta (Stata) and data.sav (SPSS), with pyreadstat (the extra
 `formats`).
 
-The bins of a column have the numbers 1, 2, ... and their labels as value labels. A missing value is .a in Stata. In SPSS it is
--1, which the file declares as missing. Both formats store the time at which the file was written, which would reveal how long
-the run took. It is replaced by a constant. pyreadstat needs the whole table in memory.
+The bins of a column have the numbers 1, 2, ... and their labels as value labels. A missing value is .a in Stata, and -1,
+declared as missing, in SPSS. The time of writing, which would reveal how long the run took, is replaced by a constant.
+pyreadstat needs the whole table in memory.
 """
 
 from __future__ import annotations
@@ -43,12 +43,11 @@ class PackageLimits:
     ----------
     ending : the extension of the package's files.
     missing : the package's code for a missing value.
-    length, longest : a function that returns the length of a name, and the largest allowed length. Stata counts characters,
-        SPSS counts bytes of UTF-8.
-    variable_label, file_label : the largest allowed length of the label of a variable and of a file, measured by the same
-        function.
+    length, longest : the function that measures a name (characters in Stata, bytes of UTF-8 in SPSS), and its largest
+        length.
+    variable_label, file_label : the largest length of the label of a variable and of a file.
     same : a function that maps two names to the same string if the package does not distinguish them.
-    reserved : function that returns whether the package reserves a name.
+    reserved : a function that returns whether the package reserves a name.
     """
 
     name: str
@@ -92,15 +91,15 @@ PACKAGES = {"stata": STATA, "spss": SPSS}
 
 
 def renamed(names: Sequence[str], package: PackageLimits, taken: Sequence[str] = (WEIGHT, SYNTHETIC)) -> dict[str, str]:
-    """Return, for every column, a name that is valid and unique in the package. Names that are already valid do not change.
+    """Return, for every column, a name that is valid and unique in the package. Valid names do not change.
 
-    In a name that is not valid, every character except letters, digits and underscores becomes "_". A name that starts with
-    another character, or is reserved, gets the prefix "v_". Names that are too long are shortened. If another column already
-    has this name, a number is appended: the smallest number from 2 upwards that makes the name unique.
+    In other names, every character except letters, digits and underscores becomes "_". A name that starts with another
+    character, or is reserved, gets the prefix "v_". Long names are shortened, and a number from 2 upwards makes names
+    unique.
 
     Parameters
     ----------
-    taken : the names of further columns of the file. No other column may have one of these names.
+    taken : the names of further columns of the file, which no other column may have.
     """
     used = {package.same(name) for name in taken}
     chosen: dict[str, str] = {}
@@ -136,7 +135,7 @@ def _cut(name: str, package: PackageLimits, reserve: int = 0) -> str:
 
 
 def renamings(names: Sequence[str], chosen: Collection[str]) -> list[str]:
-    """Return one message for each chosen package that must change the names of columns. The message lists these names."""
+    """Return one message for each chosen package that must change the names of columns."""
     lines = []
     for package in (package for name, package in PACKAGES.items() if name in chosen):
         changed = [f"{old} is {new}" for old, new in renamed(names, package).items() if old != new]
@@ -154,9 +153,9 @@ class Variable:
 
     Attributes
     ----------
-    column : the released column. The bins of the column, except the bin of missing values, have the values 1, 2, ... in order.
+    column : the released column. Its bins, except the bin of missing values, have the values 1, 2, ... in order.
     name, label : the name and the label of the variable in the package.
-    missing : index of the bin of missing values, from 0, or None if the column has no such bin.
+    missing : index of the bin of missing values, from 0, or None.
     """
 
     column: ColumnPart
@@ -166,8 +165,8 @@ class Variable:
 
 
 def variables(document: ReleaseDocument, package: PackageLimits, file: TableFile) -> tuple[Variable, ...]:
-    """Describe the columns of a table as variables of a statistical package, with names and labels that the package
-    accepts. The label of a renamed column begins with its original name.
+    """Describe the columns of a table as variables of a package. The label of a renamed column begins with its original
+    name.
     """
     taken = [WEIGHT, SYNTHETIC, *([key_name(file.key, package)] if file.key else [])]
     names = renamed([column.name for column in file.columns], package, taken)
@@ -183,22 +182,17 @@ def variables(document: ReleaseDocument, package: PackageLimits, file: TableFile
 
 
 def key_name(key: str, package: PackageLimits) -> str:
-    """Return the name of the key column of a linked table in a file of this statistical package. It differs from `key` if
-    the package does not accept this name.
-    """
     return renamed([key], package)[key]
 
 
 def further_labels(document: ReleaseDocument) -> dict[str, str]:
-    """Return labels for the additional columns of the data files: the weight of a row, and the column `synthetic`, which is
-    1 in every row. Columns that the files do not have are left out.
-    """
+    """Return labels for the additional columns of the data files: weights, and the column `synthetic`."""
     labels = {WEIGHT: "Weight: number of records that a row represents"} if document.weighted else {}
     return labels | ({SYNTHETIC: "Synthetic data: 1 in every row"} if document.bundle.synthetic_column else {})
 
 
 def cut_label(text: str, package: PackageLimits, limit: int) -> str:
-    """Shorten a label to a limit of the package. A shortened label ends with "..."."""
+    """Shorten a label to a limit of the package, ending with "..."."""
     text = " ".join(text.split())
     if package.length(text) <= limit:
         return text
@@ -216,8 +210,7 @@ _NO_SAV_TIME = b"01 Jan 8000:00:00"
 
 
 def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
-    """Write the table in the formats that the publisher requested with `formats` in [bundle]. Return an iterable of bytes for
-    each file name.
+    """Write the table in the formats that `formats` in [bundle] requests, as an iterable of bytes for each file name.
 
     Raises
     ------
@@ -232,8 +225,7 @@ def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[s
 
 
 def estimates_tables(bundle: BundleTable, frame: Any, labels: Mapping[str, str]) -> dict[str, bytes]:
-    """Write the table of estimates in the formats that the publisher requested with `formats` in [bundle]. Return the files by
-    name.
+    """Write the table of estimates in the formats that `formats` in [bundle] requests, by file name.
 
     Parameters
     ----------
@@ -244,9 +236,7 @@ def estimates_tables(bundle: BundleTable, frame: Any, labels: Mapping[str, str])
 
 
 def _frame(rows: RowsBatch, shape: TableShape, columns: Sequence[Variable], package: PackageLimits) -> Any:
-    """Convert rows to a pandas frame of bin numbers, counted from 1. Missing values have the package's code for
-    missing values.
-    """
+    """Convert rows to a pandas frame of bin numbers from 1, with the package's code for missing values."""
     import pandas as pd
 
     values: dict[str, Any] = {}
@@ -264,7 +254,7 @@ def _frame(rows: RowsBatch, shape: TableShape, columns: Sequence[Variable], pack
 
 
 def _table_bytes(package: PackageLimits, document: ReleaseDocument, file: TableFile, rows: RowsOfFile) -> bytes:
-    """Return the content of the file of a table in the format of a statistical package, with all labels."""
+    """Return the file of a table in the format of a statistical package, with all labels."""
     columns = variables(document, package, file)
     frame = _frame(RowsBatch.joined(rows.batches, rows.shape), rows.shape, columns, package)
     of_a_key = {key_name(file.key, package): KEY_LABEL} if file.key else {}
@@ -316,20 +306,12 @@ def _timeless_sav(content: bytes) -> bytes:
 
 
 def _library(package: PackageLimits) -> Any:
-    """Import the library pyreadstat and return it.
-
-    Raises
-    ------
-    InputError : if pyreadstat or pandas is not installed. pyreadstat writes pandas frames.
-    """
     library("pandas", "pandas", f".{package.ending} files, which `formats` in [bundle] requests", "formats")
     return library("pyreadstat", "pyreadstat", f".{package.ending} files, which `formats` in [bundle] requests", "formats")
 
 
 def _written(package: PackageLimits, frame: Any, **settings: Any) -> bytes:
-    """Write a frame with pyreadstat, and return the bytes of the file. The file is written into a temporary folder that only
-    its owner can read.
-    """
+    """Write a frame with pyreadstat, in a temporary folder that only its owner can read, and return the bytes."""
     pyreadstat = _library(package)
     write: Mapping[str, Any] = {"dta": pyreadstat.write_dta, "sav": pyreadstat.write_sav}
     with tempfile.TemporaryDirectory() as folder:

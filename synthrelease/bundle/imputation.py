@@ -2,9 +2,8 @@
 
     .imp,.id,.imputed,COLUMNS...[,synthetic]
 
-`.imp` is the number of the copy, from 1. `.id` is the row of data.csv, from 1, that the copy completes. `.imputed` names the
-columns whose values were filled in, separated by spaces, or empty if no value was filled in. `synthetic` is 1 in every row, if
-data.csv has this column.
+`.imp` is the number of the copy, from 1. `.id` is the row of data.csv, from 1, that the copy completes. `.imputed` names
+the columns whose values were filled in, separated by spaces. `synthetic` is 1 in every row, if data.csv has this column.
 """
 
 from __future__ import annotations
@@ -25,9 +24,8 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 
 def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[ImputationPart, dict[str, bytes]]:
-    """Make complete copies of the released table, in which missing values are filled in. Return the section of release.json
-    about the copies, and a dict with the file that contains them. If this fails, the section states the reason, and the
-    dict is empty.
+    """Make complete copies of the released table. Return the section of release.json about them, with a reason if this
+    fails, and the file by name.
 
     Notes
     -----
@@ -51,17 +49,13 @@ def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[Imputat
 
 
 def placeholder(value: ImputationTable, rows: AcceptedRows) -> ImputationPart:
-    """Return the section about the completed copies (in which missing values are filled in) for a preview, which contains
-    no copies.
-    """
+    """Return the section about completed copies for a preview, which contains none."""
     match = list(value.match if value.match is not None else rows.table.names)
     return ImputationPart(copies=value.copies, donors=value.donors, match=match, rows=0, smallest=1, failed="")
 
 
 def files_anew(part: ImputationPart, files: Mapping[str, bytes], old: BundleTable, new: BundleTable) -> dict[str, bytes]:
-    """Take over the file with the completed copies into a bundle that is rewritten in other formats. The copies stay the
-    same, but the file may get another name, and may gain or lose the column `synthetic`.
-    """
+    """Take over the completed copies into a rewritten bundle, with its file name and with or without the column `synthetic`."""
     if part.file(old) not in files:
         return {}
     content = files[part.file(old)]
@@ -69,14 +63,12 @@ def files_anew(part: ImputationPart, files: Mapping[str, bytes], old: BundleTabl
 
 
 def sentences(part: ImputationPart, bundle: BundleTable) -> tuple[str, ...]:
-    """Return the card's paragraphs about the completed copies. They explain how to use the copies and what the copies assume,
-    or why there are no copies.
-    """
+    """Return the card's paragraphs on how to use the completed copies, or why there are none."""
     return paragraphs_of("copies", part, part.file(bundle), f"{bundle.stem}.csv")
 
 
 def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.ndarray) -> bytes:
-    """Return the content of imputed.csv: UTF-8, with a header and "\\n" line ends."""
+    """Return the content of imputed.csv: UTF-8, with a header and "\n" line ends."""
     flags = flags_of_rows(table, open_)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -92,8 +84,7 @@ def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.n
 
 
 def relabelled(content: bytes, *, marked: bool, mark: bool) -> bytes:
-    """Add the column `synthetic`, which marks each row as synthetic, to the file with the completed copies, or remove this
-    column.
+    """Add the column `synthetic` to the file with the completed copies, or remove it.
 
     Parameters
     ----------

@@ -1,9 +1,8 @@
-"""Compute intervals for exact criterion values, and limits for the whole file. Both are post-processing of released values and
-cost no epsilon.
+"""Compute intervals for exact criterion values, and limits for the whole file, by post-processing at no epsilon.
 
-A criterion value compares the released rows with the n rows that the release used. These rows were drawn at random from the K
-rows of the file that the rules keep. The limit for all K rows is the limit for the n rows plus a limit on the error that is
-caused by drawing them (theory 13.17, drawn shares).
+A criterion value compares the released rows with the n rows that the release used, drawn at random from the K rows of the
+file that the rules keep. The limit for all K rows is the limit for the n rows plus a limit on the error of drawing them
+(theory 13.17, drawn shares).
 """
 
 from __future__ import annotations
@@ -32,9 +31,7 @@ LEVEL = Fraction(95, 100)
 
 @dataclass(frozen=True, kw_only=True)
 class FigureInterval:
-    """An interval that contains the exact criterion value with a stated confidence: `low` <= exact value <= `high`. `high` is
-    None if the interval has no upper end.
-    """
+    """An interval that contains the exact criterion value with a stated confidence. `high` is None if it has no upper end."""
 
     low: float
     high: float | None
@@ -52,26 +49,29 @@ def laplace_interval(
     level: Fraction = LEVEL,
 ) -> FigureInterval:
     """Compute a confidence interval for the exact value of a criterion from its released value, to which discrete Laplace
-    noise was added. The interval takes into account that only values below the threshold are released.
+    noise was added.
+
+    The interval takes into account that only values below the threshold are released.
 
     Parameters
     ----------
     value : the released criterion value.
-    rows : the number of rows from which the criterion value was computed. This number determines the grid.
+    rows : the number of rows from which the criterion value was computed, which determines the grid.
     best, worst : the range of possible exact criterion values. `worst` is None if there is no worst value.
-    passed_below : the threshold, if the value was released only because it did not exceed the threshold, or None if the
-        decision to release did not depend on the value's noise.
+    passed_below : the threshold, if the value was released only because it did not exceed it, or None if the release did
+        not depend on the value's noise.
 
     Notes
     -----
-    Let e be the exact value of the released candidate and v = e + z the noisy value, in steps of the grid, where z is discrete
-    Laplace noise with a = exp(-1/scale). Given the candidate and the noise of the other criteria, acceptance implies only v <=
-    t about z. So for every candidate, and hence for the released candidate, v has its distribution truncated at t.
+    Let e be the exact value of the released candidate and v = e + z the noisy value, in steps of the grid, where z is
+    discrete Laplace noise with a = exp(-1/scale). Given the candidate and the noise of the other criteria, acceptance
+    implies only v <= t about z. So for every candidate, and hence for the released candidate, v has its distribution
+    truncated at t.
 
     - Low end: v - q, where q is the smallest number with Pr[z > q] <= (1 - level)/2. Truncation only makes v smaller, so it
       does not increase the probability of e < v - q.
-    - High end: the largest e with Pr[z <= v - e | z <= t - e] > (1 - level)/2. As e grows, this probability decreases towards
-      a^(t - v). Near the threshold, a^(t - v) may exceed (1 - level)/2. The interval then has no upper end.
+    - High end: the largest e with Pr[z <= v - e | z <= t - e] > (1 - level)/2. As e grows, this probability decreases
+      towards a^(t - v). Near the threshold, a^(t - v) may exceed (1 - level)/2. The interval then has no upper end.
 
     The rounding to the grid (theory 9.2, figure on a grid) adds one step at each end. The level holds for each criterion
     separately.
@@ -93,12 +93,10 @@ def laplace_interval(
 def one_noise_interval(
     value: float, noise: OneNoise, *, sensitivity: float, rows: int, best: float, worst: float | None, level: Fraction = LEVEL
 ) -> FigureInterval:
-    """Compute an interval for the exact value of a criterion. The noise of this value is one entry of a vector that it
-    shares with other values. The interval contains the exact value in a share of at least `level` of all releases.
+    """Compute an interval for the exact value of a criterion whose noise is one entry of a shared vector.
 
-    The decision to release did not depend on this noise. The noise has the marginal distribution of one entry of a noise vector
-    that several numbers share (theory 9.18, one noise for many numbers). The level holds for this value separately. The
-    rounding to the grid adds one step at each end.
+    The decision to release did not depend on this noise, which has the marginal distribution of one entry (theory 9.18, one
+    noise for many numbers). The level holds for this value separately. The rounding to the grid adds one step at each end.
     """
     step = shared_grid(sensitivity, rows).step
     released, reach = grid_point(value, step), noise.beyond(rows, float(1 - level)) + 1
@@ -107,8 +105,9 @@ def one_noise_interval(
 
 
 def _largest(released: int, limit: int | None, decay: float, tail: float) -> int | None:
-    """Find the upper end of a confidence interval for the exact value of a criterion, in steps: the largest exact value for
-    which a released value of at most `released` has a probability above `tail`. Return None if there is no largest value.
+    """Find the upper end of a confidence interval for an exact value, in steps, or None if there is none.
+
+    It is the largest exact value for which a released value of at most `released` has a probability above `tail`.
     """
 
     def probability(exact: int) -> float:
@@ -123,9 +122,7 @@ def _largest(released: int, limit: int | None, decay: float, tail: float) -> int
 
 
 def cumulative(z: int, decay: float) -> float:
-    """Return the probability that discrete Laplace noise is at most z. The noise is an integer with Pr[z] proportional to
-    decay^|z|.
-    """
+    """Return the probability that an integer with Pr[z] proportional to decay^|z| is at most z."""
     return 1 - decay ** (z + 1) / (1 + decay) if z >= 0 else decay**-z / (1 + decay)
 
 
@@ -133,8 +130,7 @@ def cumulative(z: int, decay: float) -> float:
 
 
 def public_facts(document: ReleaseDocument, counts: Counts | None = None, raw: Plausibility | None = None) -> PublicFacts:
-    """Collect the facts in release.json that criteria may use without any privacy cost. The released table and the rules
-    for private rows are included if they are given.
+    """Collect the facts in release.json that criteria may use without any privacy cost.
 
     Parameters
     ----------
@@ -149,8 +145,10 @@ LEAST_RISK = 0.001
 
 
 def with_file_ends(document: ReleaseDocument, counts: Counts) -> ReleaseDocument:
-    """If the release used only a random part of the rows, add to each criterion an upper limit on its value for all rows of
-    the file. If it used all rows, or if [partition] or [split] divided the rows, return the document without such limits.
+    """Add to each criterion an upper limit on its value for all rows of the file, if the release used a random part of
+    them.
+
+    No limit is added if [partition] or [split] divided the rows.
     """
     facts, limited = public_facts(document, counts), rows_were_drawn(document)
     criteria = [_with_file_high(part, file_end(part, document, facts) if limited else None) for part in document.criteria]
@@ -165,11 +163,9 @@ def _with_file_high(part: CriterionPart, limit: float | None) -> CriterionPart:
 
 
 def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> float | None:
-    """Return an upper limit, with confidence `LEVEL`, on the value that a criterion would have for all rows of the file
-    that pass the rules. It is needed if the release used only a random part of these rows.
+    """Return an upper limit, with confidence `LEVEL`, on a criterion value for all rows of the file that pass the rules.
 
-    The result is None if there is no upper limit on the value for the drawn rows, or no upper limit on the error that is caused
-    by drawing them.
+    The result is None without an upper limit on the value for the drawn rows, or on the error of drawing them.
     """
     criterion, drawing = part.criterion(), drawing_behind(part, document)
     if criterion is None or drawing is None or part.interval is None or part.interval.high is None:
@@ -182,13 +178,13 @@ def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts)
 
 
 def error_band(document: ReleaseDocument, largest: int | None = None) -> float | None:
-    """Return how far a share in the released table may lie from the same share in the file, with confidence `LEVEL`. Return
-    None if no criterion gives such a limit.
+    """Return how far a share in the released table may lie from the same share in the file, with confidence `LEVEL`, or
+    None.
 
     Parameters
     ----------
-    largest : the number of columns of a table. The limit is valid at the same time for all cells of all tables with this number
-        of columns. The default is the number of columns in the tables of the criterion.
+    largest : the number of columns of a table. The limit holds at once for all cells of all tables with this number of
+        columns; by default, the number in the tables of the criterion.
     """
     criterion = of_every_cell(document)
     drawing = None if criterion is None else drawing_behind(criterion, document)
@@ -200,10 +196,10 @@ def error_band(document: ReleaseDocument, largest: int | None = None) -> float |
 
 
 def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
-    """Return the first criterion that limits the error of the share of every bin in every column. It may also limit the
-    errors in tables of several columns.
+    """Return the first criterion that limits the error of the share of every bin in every column, perhaps in larger tables,
+    too.
 
-    The result is None if there is no such criterion, or if the criterion values refer only to a piece of the original rows.
+    The result is None without such a criterion, or if criterion values refer only to a piece of the original rows.
     """
     if document.figures_about:
         return None
@@ -211,33 +207,30 @@ def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
 
 
 def band_columns(document: ReleaseDocument) -> int | None:
-    """Return up to how many columns a table may have so that `error_band` limits the error of each of its cells. Return
-    None if the limit holds for tables of any number of columns, or if no criterion gives a limit.
-    """
+    """Return up to how many columns a table may have for `error_band` to hold, or None if any number, or without a limit."""
     criterion = of_every_cell(document)
     largest = len(document.columns) if criterion is None else _columns_of(criterion, document)
     return largest if largest < len(document.columns) else None
 
 
 def rows_were_drawn(document: ReleaseDocument) -> bool:
-    """Return whether the release used, or may have used, only a random part of the rows that pass the rules. The result is
-    False if [partition] or [split] divided the rows.
+    """Return whether the release used, or may have used, a random part of the rows that pass the rules, without [partition]
+    or [split].
     """
     return not document.figures_about and not kept_rows(document).known
 
 
 def kept_rows(document: ReleaseDocument) -> KeptRows:
-    """Return what is published about K, the number of rows of the file that pass the rules, such as a noisy value of K."""
     return KeptRows.of(document)
 
 
 def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | None:
-    """Describe how the rows behind a criterion value were drawn at random from the file. Also state which part of the
-    allowed risk of an error (1 - `LEVEL`) is left for this drawing; the interval of the value uses the other part.
+    """Describe how the rows behind a criterion value were drawn from the file, with the part of the risk 1 - `LEVEL` for
+    this drawing.
 
-    The probability that public rows completed the table is subtracted first. One fiftieth of the remaining risk is used for the
-    noise in the number of rows that pass the rules. The result is None in three cases: no risk remains, the value has no
-    interval or only an approximate interval (from redrawn noise), or the value refers only to a piece of the rows.
+    The interval of the value uses the other part, after the probability that public rows completed the table. One fiftieth
+    of the remaining risk is used for the noise in the number of rows that pass the rules. The result is None if no risk
+    remains, if the value has no interval, or only one from redrawn noise, or if it refers only to a piece of the rows.
     """
     upper = _upper_risk(part, document)
     if document.figures_about or upper is None or upper > 1 - LEVEL:
@@ -256,10 +249,8 @@ def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | 
 
 
 def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
-    """Return an upper bound on the probability that the exact value of a criterion lies above the upper end of its
+    """Return an upper bound on the probability that the exact value lies above its interval, or None without an exact
     interval.
-
-    The result is None if the interval is only an estimate, or if there is no interval.
     """
     how = None if part.interval is None else part.interval.how
     if how is None or how == "redrawn noise":
@@ -271,9 +262,7 @@ def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
 
 
 def ways(document: ReleaseDocument) -> dict[str, int]:
-    """Return, for each column, in how many different sets of bins it could have been released, such as 2 for ages in years
-    or in groups. The dict is empty if the release had only one possible configuration.
-    """
+    """Return in how many sets of bins each column could have been released. Empty if there was only one configuration."""
     if document.selection.configurations == 1:
         return {}
     return {column.name: max(1, len(column.alternatives)) for column in document.columns}

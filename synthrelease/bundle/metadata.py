@@ -1,7 +1,6 @@
-"""Write CITATION.cff, datapackage.json and deployment.yaml. The file deployment.yaml is an entry for OpenDP's registry of
-deployments, with all fields of tier 3.
+"""Write CITATION.cff, datapackage.json and deployment.yaml, an entry (tier 3) for OpenDP's registry of deployments.
 
-The publisher's texts come from the table [card] of the configuration. All other content comes from release.json.
+The publisher's texts come from the table [card] of the configuration, all other content from release.json.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from synthrelease.settings.tables import SYNTHETIC
 
 
 class _Dumper(yaml.SafeDumper):  # type: ignore[misc]
-    """A YAML writer in pure Python. So the bytes do not depend on whether libyaml is installed."""
+    """A YAML writer in pure Python, whose bytes do not depend on libyaml."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True
@@ -44,7 +43,7 @@ _Dumper.add_representer(str, _text)
 
 
 def yaml_bytes(tables: dict[str, Any]) -> bytes:
-    """Encode tables as YAML. A comment at the beginning says that the data are synthetic."""
+    """Encode tables as YAML, after a comment that the data are synthetic."""
     text: str = yaml.dump(tables, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
     return f"# {NOTICE}\n{text}".encode()
 
@@ -53,7 +52,6 @@ def yaml_bytes(tables: dict[str, Any]) -> bytes:
 
 
 def citation_bytes(dataset: Dataset) -> bytes:
-    """Return the content of CITATION.cff, with the details that the publisher has stated."""
     author = {"name": dataset.card.organisation or "The publisher of this release", **dataset.reached("email", "website")}
     tables: dict[str, Any] = {
         "cff-version": "1.2.0",
@@ -73,7 +71,7 @@ def citation_bytes(dataset: Dataset) -> bytes:
 
 
 def datapackage_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
-    """Return the content of datapackage.json: the schema for tools that read Frictionless data packages."""
+    """Return datapackage.json, the schema for tools that read Frictionless data packages."""
     names = {"plain_name": plain_name, "copies": document.bundle.named(IMPUTED), "synthetic": SYNTHETIC}
     return json_bytes(with_something(filled("datapackage.json", document=document, dataset=dataset, **names)))
 
@@ -84,7 +82,7 @@ NOT_STATED = "Not stated by the publisher."
 
 
 def deployment_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
-    """Return the content of deployment.yaml, in the layout of the registry's schema of 2026."""
+    """Return deployment.yaml, in the layout of the registry's schema of 2026."""
     card, guarantee, domain = dataset.card, document.guarantee, document.domain
     settings = (f"{name}: {value}" for part in document.configuration.values() for name, value in parameter_texts(part))
     values = {
@@ -117,9 +115,7 @@ def deployment_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
 
 
 def _filled(value: Any, values: dict[str, Any]) -> Any:
-    """Fill in the templates of a nested table: each string in it is a template, into which the values are inserted. Return
-    the result as a copy, with each string on one line.
-    """
+    """Insert the values into all templates of a nested table, each string on one line."""
     if isinstance(value, dict):
         return {name: _filled(inner, values) for name, inner in value.items()}
     if isinstance(value, list):
@@ -131,7 +127,7 @@ _texts: dict[str, str] = {}
 
 
 def _text_template(text: str) -> Template:
-    """Compile a string as a Jinja template. Each different string is compiled only once."""
+    """Compile a string as a Jinja template, only once."""
     name = sha256(text.encode())
     _texts[name] = text
     return _environment_of_texts().get_template(name)
@@ -143,6 +139,6 @@ def _environment_of_texts() -> Environment:
 
 
 def _tree(node: ChargePart, depth: int = 0) -> str:
-    """Format a charge and its children as indented lines of text."""
+    """Format a charge and its children as indented lines."""
     line = f"{'  ' * depth}- {node.name}: {cost(node)} ({node.because})" + (f" Reason: {node.reason}" if node.reason else "")
     return "\n".join([line, *(_tree(part, depth + 1) for part in node.parts)])

@@ -1,6 +1,4 @@
-"""Create the section of release.json about the questions that were measured directly: the noisy sums of these questions, and
-the answers that follow from the sums.
-"""
+"""Create the section of release.json about the questions that were measured directly."""
 
 from __future__ import annotations
 
@@ -19,8 +17,7 @@ from synthrelease.published.models import GroupPart, ModelPart, ModelsPart, Shar
 
 
 def models_part(measured: Measured, noisy: NoisyModels, transformation: Transformation) -> ModelsPart:
-    """Describe the noisy sums that were measured for questions as the section "models" of release.json. The answers are
-    added later.
+    """Describe the noisy sums that were measured for questions, without the answers.
 
     Parameters
     ----------
@@ -68,11 +65,9 @@ def _model_part(
 
 
 def with_models(document: ReleaseDocument, part: ModelsPart, measured: bytes | None, specification: bytes) -> ReleaseDocument:
-    """Compute the answers to the questions that had their own measurements ([[models]]), and add them with the noisy sums
-    to release.json. If the computation fails, the answers are left out.
+    """Add the noisy sums and answers of questions with their own measurements ([[models]]) to release.json.
 
-    The answers are computed from public values, after the budget is spent. So an error in this computation must not stop the
-    release.
+    The answers are computed from public values after the budget is spent. If this fails, they are left out.
 
     Parameters
     ----------

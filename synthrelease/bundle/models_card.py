@@ -1,4 +1,4 @@
-"""Describe the questions that were measured directly for the card: their cost, and one line for each number in the answers."""
+"""Describe the questions that were measured directly for the card."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ def sentences(part: ModelsPart) -> tuple[str, ...]:
 
 
 def rows(part: ModelsPart) -> tuple[tuple[str, ...], ...]:
-    """Return the rows of a table on the card, with one row for each number in the answers, such as a coefficient of a
-    regression: question, name, estimate and intervals.
-    """
+    """Return a table for the card, with the question, name, estimate and intervals of each number in the answers."""
     lines = []
     for answer in part.answers:
         if not answer.terms:

@@ -1,6 +1,6 @@
-"""Handle the options of a release: create each option's section of release.json, its files and its section of the card.
+"""Handle the options of a release: each option's section of release.json, its files and its section of the card.
 
-This module handles most options. Two options have their own modules: `imputation` and `series`.
+The options `imputation` and `series` have their own modules.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 @dataclass(frozen=True, kw_only=True)
 class MadeOfRows:
-    """The released table, with weights if the rows were weighted to published totals, and everything else that is computed
-    from its rows: sections of release.json, and files such as copies in which missing values are filled in.
+    """The released table, weighted if there are published totals, with the sections and files that are computed from its
+    rows.
     """
 
     table: ReleasedTable
@@ -55,13 +55,11 @@ class MadeOfRows:
 
 
 def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOfRows:
-    """Compute what the optional features need from the rows that are about to be published: the weights of the rows, and
-    copies of the table in which missing values are filled in.
+    """Compute the weights and the completed copies of the rows that are about to be published.
 
     Parameters
     ----------
-    anew : whether a finished bundle is being rewritten. If so, the weights are computed again from the rows, and the completed
-        copies stay as they are.
+    anew : whether a finished bundle is being rewritten: the completed copies then stay as they are.
     """
     table, parts, files = rows.table, dict[str, Part](), dict[str, bytes]()
     if (totals := spec.options.calibration) is not None:
@@ -73,9 +71,7 @@ def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOf
 
 
 def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
-    """Return the sections of release.json about weights and about completed copies (in which missing values are filled in)
-    for a preview. They contain invented values, because a preview has no rows.
-    """
+    """Return the sections about weights and completed copies for a preview, which has no rows, with invented values."""
     parts = dict[str, Part]()
     if (totals := spec.options.calibration) is not None:
         parts["calibration"] = equally_weighted(totals, rows)
@@ -85,17 +81,13 @@ def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
 
 
 def files_anew(old: ReleaseDocument, files: Mapping[str, bytes], bundle: BundleTable) -> dict[str, bytes]:
-    """Return the additional data files for a bundle that is rewritten in other formats. At present, there is only one: the
-    copies of the table in which missing values are filled in.
-    """
+    """Return the additional data files for a rewritten bundle: at present, only completed copies."""
     part = old.imputation
     return {} if part is None else imputation.files_anew(part, files, old.bundle, bundle)
 
 
 def planned(spec: ReleaseSpec, rows: int) -> dict[str, Part]:
-    """Return the sections of release.json that say how the rows ([partition]) or the register ([split]) were divided into
-    pieces, if the specification asks for this. These sections are known before any row is generated.
-    """
+    """Return the sections about pieces ([partition] and [split]), which are known before any row is generated."""
     parts = dict[str, Part]()
     if spec.options.partition is not None:
         parts["partition"] = PartitionPart.of(spec.options.partition, rows)
@@ -105,8 +97,7 @@ def planned(spec: ReleaseSpec, rows: int) -> dict[str, Part]:
 
 
 def with_parts(document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mapping[str, Part]) -> ReleaseDocument:
-    """Add the sections about all optional features, such as nested areas, to the release.json of a new release. The
-    sections about pieces ([partition] and [split]) are already there.
+    """Add the sections about all other options to the release.json of a new release.
 
     Parameters
     ----------
@@ -120,8 +111,8 @@ def with_parts(document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mappi
 def with_parts_anew(
     document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mapping[str, Part], content: bytes
 ) -> ReleaseDocument:
-    """Compute the sections of all options again for a bundle that is rewritten. Only texts, weights and file formats may
-    differ from the old release.json.
+    """Compute the sections of all options again for a rewritten bundle, in which only texts, weights and file formats may
+    differ.
 
     Parameters
     ----------
@@ -142,9 +133,7 @@ def with_parts_anew(
 
 
 def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
-    """Return those sections of release.json that repeat the settings of optional features, such as the names of nested
-    areas. They follow from the specification and from other sections of release.json, without the rows.
-    """
+    """Return the sections that repeat settings of options, such as the names of nested areas, without the rows."""
     parts = dict[str, Part]()
     if (linked := spec.schema.linked) is not None:
         parts["members"] = MembersPart.of(linked)
@@ -164,8 +153,7 @@ def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
 
 
 def _population(population: PopulationTable, document: ReleaseDocument, rows: int) -> PopulationPart:
-    """Compute the privacy guarantee for a member of the population, of which the file is a random sample. Return it as a
-    section of release.json.
+    """Compute the privacy guarantee for a member of the population, of which the file is a random sample.
 
     Theory 11.3, amplification by a subset.
     """
@@ -190,7 +178,7 @@ class CardStatement:
 
 
 class CardColumn(NamedTuple):
-    """One column of a table on the card: its heading and its style."""
+    """The heading and style of one column of a table on the card."""
 
     heading: str
     kind: Literal["", "number", "wide"] = ""
@@ -202,10 +190,9 @@ class CardSection:
 
     Attributes
     ----------
-    place : where the section stands on the card: after the sections about the rows, or after the sections about the guarantee
-        and the charges.
+    place : whether the section follows those about the rows, or those about the guarantee and the charges.
     label : the label of the table for screen readers.
-    rows : the cells of each row. The first cell of a row is its heading.
+    rows : the cells of each row, the heading of the row first.
     """
 
     anchor: str
@@ -218,7 +205,7 @@ class CardSection:
 
 
 def statements(document: ReleaseDocument) -> list[CardStatement]:
-    """Return the statements about options that the card shows next to the guarantee."""
+    """Return the statements about options next to the guarantee on the card."""
     listed = []
     if document.members is not None:
         listed.append(CardStatement(heading="With all its members", text=said("protected_members")))
@@ -234,9 +221,7 @@ def statements(document: ReleaseDocument) -> list[CardStatement]:
 
 
 def about_figures(document: ReleaseDocument) -> list[str]:
-    """Return warnings that the criterion values describe only a piece of the rows, if [partition] or [split] divided the
-    rows. Otherwise the list is empty.
-    """
+    """Return warnings that criterion values describe only a piece of the rows, if [partition] or [split] divided them."""
     texts, in_file = list[str](), document.domain.file_rows
     if document.partition is not None:
         texts += paragraphs_of("pieces", document.partition)
@@ -268,7 +253,6 @@ _TABLES: dict[str, tuple[str, tuple[CardColumn, ...], Callable[[Any], tuple[tupl
 
 
 def sections(document: ReleaseDocument) -> list[CardSection]:
-    """Return the sections of the card about the options of this release."""
     texts: dict[str, tuple[str, str, Callable[[Any], tuple[str, ...]]]] = {
         "members": ("members", "Members", lambda part: paragraphs_of("members", part, document.csv, document.tables[0][1])),
         "design": ("design", "Design of the sample", partial(paragraphs_of, "design")),
@@ -291,9 +275,7 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
 
 
 def listed_rules(document: ReleaseDocument) -> list[RulePart]:
-    """Return the plausibility rules that the card lists one by one. Rules that follow from nested areas or from indicators
-    are left out, because the card explains them in separate sections.
-    """
+    """Return the rules that the card lists: those that follow from nested areas or indicators are explained elsewhere."""
     areas, marks = document.geography, document.marks
     levels = [] if areas is None else [f"{level.column} " for level in areas.levels]
     named = [] if marks is None else [group.column for group in marks.groups]
@@ -308,16 +290,14 @@ def listed_rules(document: ReleaseDocument) -> list[RulePart]:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """A message that the command prints after a release is written, such as the range of the weights."""
+    """A message that the command prints after a release is written."""
 
     text: str
     failed: bool = False
 
 
 def outcomes(document: ReleaseDocument) -> list[Outcome]:
-    """Return the messages about options that are printed after a release is written. They state the range of the weights, or
-    why there are no weights.
-    """
+    """Return the messages about options after a release: the range of the weights, or why there are none."""
     part = document.calibration
     if part is None:
         return []
@@ -334,9 +314,10 @@ def outcomes(document: ReleaseDocument) -> list[Outcome]:
 
 
 def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, np.ndarray | None]:
-    """Compute weights that adjust the released rows to published totals. Return the section of release.json about them, and
-    the weight of each distinct row. If no weights reproduce the totals, these weights are None: the table is still
-    released, because its budget is spent.
+    """Compute weights that adjust the released rows to published totals. Return their section, and the weight of each
+    distinct row.
+
+    If no weights reproduce the totals, they are None: the table is still released, because its budget is spent.
     """
     calibration = value.on(rows.transformation)
     outcome = weights_or_reason(rows.table.counts, calibration, rows.columns)
@@ -345,9 +326,7 @@ def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, n
 
 
 def equally_weighted(value: Calibration, rows: AcceptedRows) -> CalibrationPart:
-    """Return the section of release.json about weights for a preview of the documents. A preview has no released rows, so
-    all weights in it are 1.
-    """
+    """Return the section about weights for a preview, in which all weights are 1."""
     equal = Weights(
         of_cells=np.ones(1), smallest=1.0, largest=1.0, design_effect=1.0, cycles=1, deviation=value.tolerance, joined=()
     )

@@ -1,4 +1,4 @@
-"""Draw the pictures of the card. They depend only on release.json and the released table."""
+"""Draw the pictures of the card from release.json and the released table alone."""
 
 from __future__ import annotations
 
@@ -31,18 +31,17 @@ _SHADES = [(int(SOFT[i : i + 2], 16), int(DARKEST[i : i + 2], 16)) for i in (1, 
 
 
 def shortened(text: str, characters: int) -> str:
-    """Shorten a string to at most `characters` characters. A shortened string ends with "…"."""
+    """Shorten a string to at most `characters` characters, ending with "…"."""
     return text if len(text) <= characters else text[: characters - 1].rstrip() + "…"
 
 
 def shade(share: float) -> str:
-    """Return a colour on a scale from SOFT (share 0) to DARKEST (share 1)."""
+    """Return a colour between SOFT (share 0) and DARKEST (share 1)."""
     share = min(max(share, 0.0), 1.0)
     return "#" + "".join([f"{round(low + (high - low) * share):02x}" for low, high in _SHADES])
 
 
 def _n(value: float) -> str:
-    """Format a coordinate, rounded to a tenth."""
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -59,8 +58,8 @@ _WIDTH = 340.0
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """The pictures (SVG) in the card's section for data users: of single columns, of pairs of columns, of the criteria, and
-    of the charges. `pairs_left_out` is the number of pairs of columns without a picture.
+    """The pictures (SVG) of single columns, pairs of columns, criteria and charges. `pairs_left_out` counts pairs without a
+    picture.
     """
 
     one_way: Mapping[str, Markup]
@@ -72,7 +71,6 @@ class Figures:
 
 
 def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
-    """Draw all pictures in the card's section for data users."""
     band, of_pairs = error_band(document, 1), None
     if band is not None and band_columns(document) != 1:
         of_pairs = (error_band(document, 2) or 0.0) * table.counts.total
@@ -100,11 +98,10 @@ def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
 def distribution(
     table: ReleasedTable, column: int, band: float | None, useful: Useful | None = None, prefix: str = ""
 ) -> Markup:
-    """Draw a bar chart of one column: the share of the released rows in each bin. If `band` is given, the chart also shows
-    the range in which the same share in the file lies.
+    """Draw a bar chart of the shares of a column's bins. `band` adds the range in which the same share in the file lies.
 
-    If the error of a share may be at least half of the share, its bar is hollow. If there are very many bins, such as areas,
-    only the bins with the most rows are drawn.
+    A bar is hollow if the error of its share may be at least half of the share. Of very many bins, only those with the most
+    rows are drawn.
     """
     least = None if useful is None else useful.least_of_a_bin(table.names[column])
     name, labels = table.names[column], table.labels[column]
@@ -140,8 +137,7 @@ def distribution(
 
 
 def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None = None, prefix: str = "") -> Markup:
-    """Draw a heat map of two columns. For each bin of the first column, it shows how the rows of this bin are distributed over
-    the bins of the second column.
+    """Draw a heat map: for each bin of one column, the distribution of its rows over the bins of another.
 
     A bin of the first column is hatched if it has too few rows for reliable shares.
     """
@@ -189,9 +185,7 @@ def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None
 
 
 def _hatching(x: float, y: float, width: float, height: float) -> Iterator[tuple[float, float, float, float]]:
-    """Yield the ends (x1, y1, x2, y2) of slanted lines over a rectangle. The rectangle is hatched, not coloured, because noise
-    makes its value meaningless.
-    """
+    """Yield the ends (x1, y1, x2, y2) of slanted lines over a rectangle whose value is meaningless because of noise."""
     step = 8.0
     rise = min(width, height, step)
     for start in np.arange(y + rise, y + height + 0.1, step).tolist():
@@ -199,14 +193,10 @@ def _hatching(x: float, y: float, width: float, height: float) -> Iterator[tuple
 
 
 def thresholds(criteria: list[CriterionPart]) -> Markup:
-    """Draw a chart of the criteria. For each criterion, the chart shows the released value and its interval on a scale from the
-    best possible value to the threshold.
-    """
+    """Draw each criterion's released value and interval, on a scale from the best possible value to the threshold."""
 
     def used(part: CriterionPart, value: float | None) -> float:
-        """Return which share of the allowed error a criterion value uses: 0 for the best possible value, and 1 for a value
-        equal to the threshold.
-        """
+        """Return the share of the allowed error that a value uses: 0 for the best possible value, 1 at the threshold."""
         allowed = float(part.threshold) - float(part.best)
         return math.inf if value is None else 0.0 if allowed <= 0 else (float(value) - float(part.best)) / allowed
 
@@ -232,9 +222,7 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
 
 
 def charge_picture(root: ChargePart) -> Markup:
-    """Draw the charge tree. Every node is below its parent, and shows its epsilon and the rule by which its children are
-    composed.
-    """
+    """Draw the charge tree, with the epsilon and the composition rule of every node."""
     rows = list(_rows(root, 0))
     tree = "; ".join(f"level {depth + 1}, {node.name}: {cost(node)}" for node, depth, _ in rows)
     description = f"Privacy charges, each node followed by its parts. {tree}."
@@ -242,7 +230,7 @@ def charge_picture(root: ChargePart) -> Markup:
 
 
 def drawn(template: str, **values: Any) -> Markup:
-    """Draw a picture: fill in its SVG template with these values. Empty lines and indentation are removed."""
+    """Fill in the SVG template of a picture, without empty lines and indentation."""
     colours = {"INK": INK, "MUTED": MUTED, "PAPER": PAPER, "SOFT": SOFT, "LINE": LINE, "BLUE": BLUE, "RED": RED, "BAND": BAND}
     text = environment().get_template(template).render(colours, c=_n, shortened=shortened, **values)
     return Markup("\n".join(line.strip() for line in text.splitlines() if line.strip()))
@@ -258,7 +246,7 @@ _SIGNS = {
 def _rows(
     node: ChargePart, depth: int, parent: int | None = None, counter: list[int] | None = None
 ) -> Iterator[tuple[ChargePart, int, int | None]]:
-    """Yield each charge in a tree, with its depth and with the row number of its parent."""
+    """Yield each charge in a tree, with its depth and the row number of its parent."""
     counter = [0] if counter is None else counter
     index = counter[0]
     counter[0] += 1
@@ -268,7 +256,5 @@ def _rows(
 
 
 def protection(texts: Mapping[str, str], direction: str) -> Markup:
-    """Draw the picture in the card's section for everyone: two registers that differ in one record, and the same release made
-    from each.
-    """
+    """Draw two registers that differ in one record, and the same release made from each."""
     return drawn("protection.html", texts=texts, left_to_right=direction == "ltr", wrapped=textwrap.wrap)

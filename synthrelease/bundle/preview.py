@@ -1,7 +1,7 @@
-"""Write the documents of a release before the run, with placeholders for criterion values. Also rewrite a finished bundle.
+"""Write the documents of a release before the run, with placeholders for criterion values, or rewrite a finished bundle.
 
-The command `release` writes a preview before anything private is read, and then discards it. So if a document cannot contain
-one of the texts or names, the error occurs before any budget is spent.
+The command `release` writes and discards a preview before anything private is read. So if a document cannot contain a text
+or name, the error occurs before any budget is spent.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ DIGITS = 24
 
 
 def preview(spec: ReleaseSpec) -> dict[str, bytes]:
-    """Return all documents of a bundle before a release is made, by file name, so that they can be read beforehand. They
-    describe an invented table of equal rows, and criterion values equal to their thresholds.
+    """Return all documents of a bundle, by file name, before a release is made.
+
+    They describe an invented table of equal rows, and criterion values equal to their thresholds.
 
     Raises
     ------
@@ -102,7 +103,7 @@ def _noisy(criterion: Criterion) -> bool:
 
 
 def _estimates(spec: ReleaseSpec) -> EstimatesPart:
-    """Return invented estimates for a preview: an estimate of 0.5 for each question that a release is meant to answer."""
+    """Return invented estimates for a preview: 0.5 for each intended question."""
     placeholder = IntendedEstimatePart(question="share", estimate=0.5, low=0, high=1, unit="")
     intended: list[IntendedEstimatePart | None] = [placeholder] * len(spec.questions)
     return EstimatesPart(level=ESTIMATED_LEVEL, together=[list(spec.schema.names)], intended=intended)
@@ -112,9 +113,7 @@ def _estimates(spec: ReleaseSpec) -> EstimatesPart:
 
 
 def _same_specification(old: ReleaseDocument, files: Mapping[str, bytes], spec: ReleaseSpec) -> bool:
-    """Return whether a release was made from this specification. The release may also have used a shortlist, which keeps
-    only some of the configurations in the specification.
-    """
+    """Return whether a release was made from this specification, perhaps with a shortlist of its configurations."""
     published = files.get(canonical.NAME, b"")
     try:
         return canonical.same_but_for_the_shortlist(published, spec.tables, words_unpublished=old.first_run)
@@ -126,15 +125,14 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     """Rewrite a bundle with another card, other published totals or other formats. Return its files, without checksums and
     signature.
 
-    Rows, criterion values and guarantee stay as they are. Weights depend only on rows and published totals, so no privacy
-    budget is spent. The day of publication stays the same unless the card states another day.
+    Rows, criterion values and guarantee stay as they are, so no privacy budget is spent. The day of publication stays the
+    same unless the card states another day.
 
     Parameters
     ----------
     files : a bundle in which `verify_bundle` found no problem, except perhaps in its documents.
-    spec : the configuration with the new texts and totals. All other settings must equal those of the configuration with which
-        the bundle was made.
-    keep : a function that stores each table of rows. Tables are made block by block.
+    spec : the configuration with the new texts and totals. All other settings must equal those that made the bundle.
+    keep : a function that stores each table of rows, block by block.
 
     Raises
     ------
@@ -201,8 +199,7 @@ _LINE = 130  # Approximate largest number of bytes of a line of estimates.csv; a
 
 
 def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: Source) -> int:
-    """Estimate how many bytes the files of a release will need on the disk, before it is made. Only public facts are used,
-    and the estimate is more likely too large than too small.
+    """Estimate, rather too high than too low, how many bytes the files of a release will need, from public facts alone.
 
     Parameters
     ----------
@@ -214,8 +211,8 @@ def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: So
 
 
 def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
-    """Return an upper bound on the number of rows in the private file: the stated number, or the number of rows that fit
-    into its bytes. If the size is unknown, as for a database, return a typical number.
+    """Return the stated number of rows, or the number that fits into the bytes of the file, or a typical number for a
+    database.
     """
     if spec.rows.stated is not None:
         return spec.rows.stated
@@ -231,7 +228,7 @@ def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
 
 
 def _row(spec: ReleaseSpec) -> int:
-    """Return the size in bytes of a row with the longest labels, summed over all files that contain rows."""
+    """Return the size in bytes of a row with the longest labels, summed over all files with rows."""
     longest = 0
     for column in spec.schema.columns:
         texts = [label for binning in column.alternatives.values() for label in binning.labels]
@@ -243,9 +240,7 @@ def _row(spec: ReleaseSpec) -> int:
 
 
 def _measured(spec: ReleaseSpec) -> int:
-    """Estimate how many bytes the published noisy tables will need, and the estimates and pages that contain them. The
-    result is 0 if no tables are published.
-    """
+    """Estimate how many bytes the published noisy tables, the estimates and the pages with them will need."""
     if not spec.publish_measurements:
         return 0
     from synthrelease.answers.listed import MOST_CELLS

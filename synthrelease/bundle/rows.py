@@ -1,8 +1,7 @@
 """Draw rows that meet a condition from the published noisy tables of a release: the command `rows`.
 
-A maximum entropy model is fitted to the noisy tables, and the rows that meet the condition are drawn from this model. This is
-post-processing of published values (theory 1.2, post-processing), so it costs no epsilon. The acceptance criteria were not
-computed for these rows, so the released criterion values say nothing about them.
+The rows come from a maximum entropy model of the noisy tables. This is post-processing of published values (theory 1.2,
+post-processing), so it costs no epsilon. The released criterion values say nothing about these rows.
 """
 
 from __future__ import annotations
@@ -46,8 +45,7 @@ _MOST_DRAWS = 20  # Largest number of further draws that replace rows which brea
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ConditionalRows:
-    """Synthetic rows that all meet a condition, such as all women of at least 65 years. They were drawn from a model of the
-    published noisy tables.
+    """Synthetic rows that all meet a condition, drawn from a model of the published noisy tables.
 
     Attributes
     ----------
@@ -57,8 +55,7 @@ class ConditionalRows:
     group : an estimate of the number of rows in the file that meet the condition, with its interval (`rows`, `rows_low`,
         `rows_high`).
     measured : the columns that are in a published noisy table together with all columns of the condition.
-    through : all other columns. In the drawn rows, these columns are associated with the condition only through the measured
-        columns.
+    through : all other columns, which are associated with the condition only through the measured columns.
     n_tables : number of noisy tables from which the rows were made.
     """
 
@@ -102,10 +99,10 @@ class ConditionalRows:
 
 
 def conditional_rows(release: str | Path, condition: str, n: int) -> ConditionalRows:
-    """Draw synthetic rows that meet a condition, from a model of the published noisy tables. This needs no private data and
-    costs no epsilon.
+    """Draw synthetic rows that meet a condition from a model of the published noisy tables, without private data or
+    epsilon.
 
-    The rows satisfy the plausibility rules of the release, and are projected in the same way as the rows of the release.
+    The rows satisfy the plausibility rules of the release, and are projected in the same way as its rows.
 
     Parameters
     ----------
@@ -116,8 +113,8 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
 
     Raises
     ------
-    InputError : if the condition cannot be read, if no noisy table contains its columns, if the noise is so large that perhaps
-        no row of the file meets the condition, if the release has linked tables, or if no row is possible.
+    InputError : if the condition cannot be read, if no noisy table contains its columns, if the noise is so large that
+        perhaps no row of the file meets the condition, if the release has linked tables, or if no row is possible.
 
     Examples
     --------
@@ -162,9 +159,7 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
 
 
 def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
-    """Convert the published noisy tables to the form from which models are fitted: the columns of each table are given by
-    their indices, in ascending order.
-    """
+    """Convert the published noisy tables for fitting a model: columns are ascending indices."""
     published = release.measurements.tables if release.measurements else ()
     place, tables = release.layout.columns.index, []
     for table in published:
@@ -182,8 +177,8 @@ def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
 
 
 def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibility) -> list[NoisyMarginal]:
-    """Choose the noisy tables to which one model of the rows is fitted. Tables that share many columns with the condition
-    come first. A table is skipped if it would make the model too large.
+    """Choose the noisy tables for one model, those that share most columns with the condition first, as long as it is not
+    too large.
     """
     sets = [columns, *(mask.columns for mask in rules.masks)]
     chosen: list[NoisyMarginal] = []
@@ -195,9 +190,8 @@ def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibil
 
 
 def _drawn(tables: list[NoisyMarginal], outside: Mask, rules: Plausibility, release: PublishedRelease, n: int) -> Counts:
-    """Fit a model to these noisy tables, and draw n rows from it that meet the condition and break no rule. Then apply the
-    projection of the release, which is the last step of making a table and avoids rare rows or rare combinations of
-    columns.
+    """Fit a model to these noisy tables, draw n rows that meet the condition and break no rule, and apply the projection of
+    the release.
 
     Raises
     ------

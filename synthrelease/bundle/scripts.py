@@ -1,4 +1,4 @@
-"""Write read.R and read.do, scripts that load the table with labels, bin numbers and criterion values into R and Stata."""
+"""Write read.R and read.do, which load the table with labels, bin numbers and criterion values into R and Stata."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ R_NAME, STATA_NAME = "read.R", "read.do"
 
 
 def scripts(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return the scripts for the packages that the publisher requested with `formats` in [bundle], by file name."""
+    """Return the scripts that `formats` in [bundle] requests, by file name."""
     chosen, files = document.bundle.formats, dict[str, bytes]()
     if "r" in chosen:
         files[R_NAME] = _r(document)
@@ -30,15 +30,13 @@ def scripts(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def _script(name: str, document: ReleaseDocument, **values: Any) -> str:
-    """Render the template of a script, without the empty lines that template tags leave."""
+    """Render the template of a script, without empty lines."""
     title, template = labelled_title(document), environment().get_template(name)
     text = template.render(document=document, title=title, notice=NOTICE, weight=WEIGHT, **values)
     return re.sub(r"\n{2,}", "\n", text).strip() + "\n"
 
 
 def _r(document: ReleaseDocument) -> bytes:
-    """Return the R script in ASCII."""
-
     def label_of(column: ColumnPart) -> str:
         text = document.card.columns.get(column.name) or column.description or words(column.name)
         return " ".join((f"{text} ({column.unit})" if column.unit else text).split())
@@ -50,9 +48,7 @@ def _r(document: ReleaseDocument) -> bytes:
 
 
 def _figures(document: ReleaseDocument) -> list[tuple[float | int | None, ...]]:
-    """Return, for each criterion, four numbers for the script: the released value, the threshold, and the two ends of the
-    interval for the exact value.
-    """
+    """Return the released value, the threshold and the ends of the interval of each criterion."""
     lines = []
     for criterion in document.criteria:
         ends = (None, None) if criterion.interval is None else (criterion.interval.low, criterion.interval.high)
@@ -62,8 +58,7 @@ def _figures(document: ReleaseDocument) -> list[tuple[float | int | None, ...]]:
 
 @dataclass(frozen=True, kw_only=True)
 class NumberedVariable:
-    """A variable of a Stata file whose bins have representative values, such as 22.5 for the bin "20-25". The script adds a
-    second variable with these values.
+    """A variable of a Stata file whose bins have representative values, which the script adds as a second variable.
 
     Attributes
     ----------
@@ -77,7 +72,6 @@ class NumberedVariable:
 
 
 def _stata(document: ReleaseDocument) -> bytes:
-    """Return the Stata script in UTF-8."""
     names = renamed([criterion.name for criterion in document.criteria], STATA, ())
     of_rows, *of_members = [variables(document, STATA, file) for file in document.table_files]
     tables = [_numbered(columns) for columns in (of_rows, *of_members)]
@@ -96,9 +90,7 @@ def _stata(document: ReleaseDocument) -> bytes:
 
 
 def _numbered(columns: Sequence[Variable]) -> list[NumberedVariable]:
-    """Find the variables whose bins have representative values, such as 22.5 for the bin "20-25". Choose for each an unused
-    name, under which the script adds these values as a second variable.
-    """
+    """Find the variables whose bins have representative values, each with an unused name for these values."""
     numbers = {
         variable.name: [(at, bin_.number) for at, bin_ in enumerate(variable.column.bins, start=1) if bin_.number is not None]
         for variable in columns

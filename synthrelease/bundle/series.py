@@ -1,6 +1,4 @@
-"""Describe the earlier releases of the same register in release.json and on the card, for a new release or a rewritten
-bundle.
-"""
+"""Describe the earlier releases of the same register in release.json and on the card."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ if TYPE_CHECKING:
 
 
 def part(value: Series, document: ReleaseDocument) -> SeriesPart:
-    """Create the section of release.json about all releases from records of the same persons: the cost of each release, and
-    the total cost for one person.
-    """
+    """Create the section about all releases from records of the same persons, with the total cost for one person."""
     earlier = [earlier_part(content, document) for content in value.earlier]
     corrects = None
     if value.corrected is not None:
@@ -42,11 +38,10 @@ def part(value: Series, document: ReleaseDocument) -> SeriesPart:
 
 
 def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> SeriesPart:
-    """Create the section of release.json about all releases from records of the same persons again, for a bundle that is
-    rewritten or corrected.
+    """Create this section again, for a bundle that is rewritten or corrected.
 
-    A new erratum must correct the release that is being rewritten, and no other release. If this release is itself an erratum,
-    it continues to correct the same earlier release.
+    A new erratum must correct the release that is being rewritten. If this release is itself an erratum, it continues to
+    correct the same earlier release.
 
     Parameters
     ----------
@@ -68,21 +63,17 @@ def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> Serie
 
 
 def sentences(part: SeriesPart, document: ReleaseDocument) -> tuple[str, ...]:
-    """Return sentences that name the releases of the series, and state their cost for a person and the changes since the
-    previous year.
-    """
+    """Return sentences about the releases of the series, their cost for a person and the changes since the previous year."""
     return (*_of_the_series(part), *_changes(part, document))
 
 
 def rows(part: SeriesPart) -> tuple[tuple[str, ...], ...]:
-    """Return the rows of a table on the card that lists the earlier releases of the register."""
+    """Return the rows of a table on the card that lists the earlier releases."""
     return tuple(_row(earlier) for earlier in part.earlier)
 
 
 def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
-    """Return sentences about the series: its releases, the year of this release in the multi-year plan, and the total cost for
-    a person.
-    """
+    """Return sentences about the series, the year of this release in the multi-year plan, and the total cost for a person."""
     years = part.years
     if years is None:
         return paragraphs_of("series", part, "", 0)
@@ -92,9 +83,7 @@ def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
 
 
 def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
-    """Return sentences about the changes since the latest earlier year in the plan. They are computed from estimates that both
-    releases state.
-    """
+    """Return sentences about the changes since the latest earlier year of the plan, from estimates that both releases state."""
     estimates, years = document.estimates, [release for release in part.earlier if release.year is not None]
     if part.years is None or estimates is None or not years or not document.measured_once:
         return []
@@ -112,9 +101,7 @@ def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
 
 
 def _change(last: EarlierPart, intended: IntendedEstimatePart, change: StatedChange, level: float) -> str:
-    """Return a sentence that says how the answer to a question has changed since an earlier release, with an interval for
-    the change.
-    """
+    """Return a sentence about the change of one answer since an earlier release, with an interval."""
     share = intended.unit == "" and intended.question.startswith("share ")
     scale, unit = (100, " percentage points") if share else (1, f" {change.unit}" if change.unit else "")
     digits = 0 if intended.unit == "rows" else max(0, 1 - math.floor(math.log10(scale * (change.high - change.low) or 1)))

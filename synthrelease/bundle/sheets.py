@@ -1,5 +1,5 @@
-"""Write QUESTIONS.md (questions with code, for readers), SIGN.md (checks, for the person who signs the release), and a
-worksheet for meetings.
+"""Write QUESTIONS.md (questions with code, for readers), SIGN.md (for the person who signs the release), and a worksheet
+for meetings.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _SIGNS = re.compile(r"[`$\"\\\n]")  # Characters with a special meaning in a Sta
 
 
 def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Write the sheet QUESTIONS.md, which answers a few example questions about the data with code in R, Stata and Python:
-    from the rows, and from the estimates. Return it by file name, or an empty dict if the release has no estimates.csv.
+    """Write QUESTIONS.md, which answers example questions with code in R, Stata and Python, if the release has
+    estimates.csv.
     """
     if CSV not in document.files:
         return {}
@@ -82,14 +82,13 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def _sheet(name: str, **values: Any) -> dict[str, bytes]:
-    """Render the sheet with this file name from the template of the same name. There is one empty line between blocks."""
+    """Render the sheet with this file name, with one empty line between blocks."""
     text = environment().get_template(name).render(values)
     return {name: (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")}
 
 
 def worksheet(spec: ReleaseSpec, rows: int) -> str:
-    """Return an HTML page that can be printed for a meeting with stakeholders. It shows the draft, and has space for their
-    decisions.
+    """Return an HTML page for a meeting with stakeholders, which shows the draft and has space for their decisions.
 
     Parameters
     ----------
@@ -142,7 +141,7 @@ def _has_numbers(column: PublishedColumn) -> bool:
 
 
 def _for_stata(columns: Iterable[PublishedColumn], labelled: Iterable[PublishedColumn]) -> bool:
-    """Return whether Stata can use these names of columns and labels of bins without a change."""
+    """Return whether Stata can use these names and labels without a change."""
     names = [column.name for column in columns]
     labels = [label for column in labelled for label in column.labels]
     return all(_PLAIN.fullmatch(name) and name not in STATA_WORDS for name in names) and not any(map(_SIGNS.search, labels))
@@ -156,9 +155,7 @@ AUDIT = "5.2 processor minutes for the release of `configs/births.toml`, about t
 
 
 def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
-    """Return SIGN.md by file name, or an empty dict if a version before 1.0.0 made the release. The content depends only on
-    release.json.
-    """
+    """Return SIGN.md by file name, from release.json alone, or an empty dict for a version before 1.0.0."""
     if document.format == BEFORE:
         return {}
     charged = [part for part in document.criteria if part.epsilon_exact != "0"]
@@ -187,9 +184,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def claim(document: ReleaseDocument) -> str:
-    """State the privacy guarantee of a release in one paragraph, such as "Take any two private files of ...". A person who
-    signs SIGN.md confirms this statement.
-    """
+    """State the privacy guarantee of a release in one paragraph, which a person who signs SIGN.md confirms."""
     guarantee, domain, person = document.guarantee, document.domain, document.guarantee.person
     epsilon, delta = guarantee.epsilon_exact, guarantee.delta_exact
     if domain.persons is not None:
@@ -217,22 +212,20 @@ def claim(document: ReleaseDocument) -> str:
 
 
 def stated(node: ChargePart) -> str:
-    """Return the cost of a charge as text, in the same format as the command `plan`."""
+    """Format the cost of a charge as in the command `plan`."""
     delta = "" if node.delta_exact == "0" else f", delta {float(Fraction(node.delta_exact)):.3g}"
     return numbers.cost(node).removeprefix("epsilon ") + delta
 
 
 def charge_lines(node: ChargePart, depth: int = 0) -> Iterator[str]:
-    """List all charges below a charge as indented lines of text, in the same order as the command `plan`."""
+    """List all charges below a charge as indented lines, as in the command `plan`."""
     for part in node.parts:
         yield f"{'    ' * depth}{stated(part)}  {part.name}"
         yield from charge_lines(part, depth + 1)
 
 
 def laplace_sd_text(criterion: CriterionPart) -> str:
-    """Return as text the standard deviation of the noise of a criterion, if the value has Laplace noise of its own. If not,
-    the text says why.
-    """
+    """Return the standard deviation of a criterion's own Laplace noise as text, or say why it has none."""
     if criterion.one_noise is not None:
         return f"{criterion.one_noise.figures} values share one noise"
     noise = laplace_noise(criterion)
@@ -240,9 +233,7 @@ def laplace_sd_text(criterion: CriterionPart) -> str:
 
 
 def laplace_noise(criterion: CriterionPart) -> float | None:
-    """Return the standard deviation of Laplace noise with the sensitivity and epsilon of a criterion. Return None if the
-    value has no noise of its own, or noise that it shares with other values.
-    """
+    """Return the standard deviation of a criterion's own Laplace noise, or None."""
     if criterion.one_noise is not None or criterion.sensitivity is None:
         return None
     return noise_deviation(float(criterion.sensitivity), Fraction(criterion.epsilon_exact))

@@ -1,4 +1,4 @@
-"""Write the released rows as bin labels into data.csv and data.parquet, block by block. The rows are sorted, so that their
+"""Write the released rows as bin labels into data.csv and data.parquet, block by block. They are sorted, so that their
 order reveals nothing.
 """
 
@@ -35,7 +35,7 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptedRows:
-    """The accepted rows, which are about to be published, with everything that is needed to write them to files.
+    """The accepted rows, with everything that is needed to write them to files.
 
     Attributes
     ----------
@@ -68,19 +68,14 @@ _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
 
 @dataclass(frozen=True, eq=False)
 class RowsOfFile:
-    """The content of one file with rows: a description of its columns, and the rows in batches. A batch is created only
-    when it is needed.
-    """
+    """The content of one file with rows: a description of its columns, and lazy batches of rows."""
 
     shape: TableShape
     batches: Iterator[RowsBatch]
 
 
 def files_of_rows(table: ReleasedTable) -> tuple[RowsOfFile, ...]:
-    """Return the file of a table or, for linked tables, the file of roots and the file of members.
-
-    The rows of the members of a root are consecutive.
-    """
+    """Return the file of a table or, for linked tables, of roots and of members, with the members of a root together."""
     if (linked := table.linked) is None:
         return (RowsOfFile(table.shape, _rows(table)),)
     of_roots, of_members, size = shape_of_roots(table.shape), shape_of_members(table.shape), table.names.index(linked.size)
@@ -100,15 +95,12 @@ def files_of_rows(table: ReleasedTable) -> tuple[RowsOfFile, ...]:
 
 
 def _rows(table: ReleasedTable) -> Iterator[RowsBatch]:
-    """Yield all rows of a table without members."""
     for cells in table.cells_of_rows(min(_ROWS_OF_A_GROUP, max(1, _VALUES_OF_A_GROUP // len(table.shape.header)))):
         yield _batch(table, range(len(table.names)), cells)
 
 
 def _roots(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Number the roots (such as households) of a table from 1. Yield two arrays for each batch: the numbers of the roots,
-    and for each root the index of the distinct row (cell) to which it is equal.
-    """
+    """Yield, for each batch, the numbers of the roots (from 1), and the index of the distinct row (cell) that each equals."""
     done = 0
     for cells in table.cells_of_rows(_ROWS):
         yield np.arange(done + 1, done + len(cells) + 1), cells
@@ -116,16 +108,14 @@ def _roots(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def _batch(table: ReleasedTable, columns: Sequence[int], cells: np.ndarray) -> RowsBatch:
-    """Return a batch of rows, one for each of these cells (distinct rows of the table). Each row contains only the chosen
-    columns.
-    """
+    """Return a batch with a row for each of these cells (distinct rows), restricted to the chosen columns."""
     weights = None if table.weights is None else table.weights[cells].astype(float)
     some = rows_at(table.counts.bins, cells)
     return RowsBatch(bins=[some[column] for column in columns], weights=weights)
 
 
 def row_files(document: ReleaseDocument, table: ReleasedTable, ending: str) -> dict[str, Iterator[bytes]]:
-    """Encode the released rows as CSV or Parquet. Return the content of each file, by file name, as an iterable of bytes.
+    """Encode the released rows as CSV or Parquet, as an iterable of bytes for each file name.
 
     Parameters
     ----------
@@ -139,7 +129,7 @@ def row_files(document: ReleaseDocument, table: ReleasedTable, ending: str) -> d
 
 
 def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
-    """Yield a file of rows as blocks of UTF-8 CSV, with a header and "\\n" line ends on every system."""
+    """Yield blocks of UTF-8 CSV, with a header and "\n" line ends on every system."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -170,8 +160,7 @@ def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
 
 
 def parquet_pieces(file: RowsOfFile, says_synthetic: bool = False) -> Iterator[bytes]:
-    """Yield a file of rows as blocks of Parquet. Every column is stored with a dictionary of all its labels. The dictionary is
-    marked as ordered if the bins are ordered.
+    """Yield blocks of Parquet. Every column has a dictionary of all its labels, ordered if the bins are.
 
     Parameters
     ----------
@@ -206,7 +195,7 @@ def parquet_pieces(file: RowsOfFile, says_synthetic: bool = False) -> Iterator[b
 
 
 def _taken(sink: io.BytesIO) -> bytes:
-    """Return the bytes that were written to this buffer since the last call, and empty the buffer."""
+    """Return and remove the bytes in this buffer."""
     content = sink.getvalue()
     sink.seek(0)
     sink.truncate()
@@ -214,16 +203,14 @@ def _taken(sink: io.BytesIO) -> bytes:
 
 
 def _numbers(values: np.ndarray, kind: Any) -> Any:
-    """Convert numbers to an Arrow array without missing values. The array shares their memory. `pa.array` is not used, because
-    it would import pandas.
-    """
+    """Convert numbers to an Arrow array that shares their memory, without `pa.array`, which would import pandas."""
     import pyarrow as pa
 
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
 
 def _texts(labels: Sequence[str]) -> Any:
-    """Convert strings to an Arrow array without missing values. `pa.array` is not used, because it would import pandas."""
+    """Convert strings to an Arrow array, without `pa.array`, which would import pandas."""
     import pyarrow as pa
 
     encoded = [label.encode() for label in labels]

@@ -1,8 +1,7 @@
-"""Run all checks of a bundle in order. If a check fails, later checks that depend on its result are skipped.
+"""Run all checks of a bundle in order. Checks that depend on a failed check are skipped.
 
-There are three groups of checks: checks that need only the folder (`alone`), checks of the plan and the criterion values with
-the classes of the program (`plan`), and a comparison of all documents (`documents`). The code of `alone` imports nothing from
-the other two groups.
+The checks in `alone` need only the folder and import nothing from the others: the checks with the classes of the program
+(`plan`), and a comparison of all documents (`documents`).
 """
 
 from __future__ import annotations
@@ -46,27 +45,25 @@ def verify_bundle(
     Parameters
     ----------
     folder : the path of the bundle.
-    public_key : the publisher's key, from a source other than the bundle. If it is given, the bundle must be signed with this
-        key. A key or a commitment that lies in one of the folders is refused.
-    earlier : folders of other releases of the same register. The verification checks what this release states about them.
+    public_key : the publisher's key, with which the bundle must be signed. A key or a commitment in one of the folders is
+        refused.
+    earlier : folders of other releases of the same register, to check what this release states about them.
     commitment : a file that `synthrelease commit` wrote before the run.
     plan : whether the plan and the statements about criterion values are checked with the classes of the program.
-    documents : whether all documents that follow from release.json and the table are written again and compared. Without `plan`
-        and `documents`, only the checks that need nothing but the folder are run.
-    trust : packages that the release used and whose code may run here. Each package must be installed in the version that
-        release.json states. Checks that need another package end without a result.
+    documents : whether all documents that follow from release.json and the table are written again and compared.
+    trust : packages that the release used and whose code may run here, in the version that release.json states. Checks that
+        need another package end without a result.
     progress : function that is called with each phase.
 
     Raises
     ------
-    InputError, SigningError : if the folder, the key or the commitment cannot be read, or the key or the commitment lies in
-        one of the folders.
+    InputError, SigningError : if the folder, the key or the commitment cannot be read or is refused.
 
     Notes
     -----
     The checks show that the files belong together, and that release.json follows from the published specification.
-    `Report.beyond` lists statements that nobody can check from the bundle. A forger could write a whole new bundle with another
-    specification. Only a signature or a commitment reveals this (docs/bundle.md).
+    `Report.beyond` lists statements that nobody can check. Only a signature or a commitment reveals a forged bundle with
+    another specification (docs/bundle.md).
     """
     for path, role in ((public_key, "the publisher's key"), (commitment, "a commitment")):
         if path is not None:
@@ -93,9 +90,7 @@ def verify_files(
     trust: Sequence[str] = (),
     progress: Callable[[str], None] = lambda phase: None,
 ) -> Report:
-    """Check the files of a bundle in the same way as `verify_bundle`. The files are given as a mapping from names to
-    contents.
-    """
+    """Check the files of a bundle, by name, in the same way as `verify_bundle`."""
     files, earlier_releases = Files(files), [(path, Files(content)) for path, content in earlier]
     progress("checking the files of the release")
     alone = verify_alone(
@@ -130,11 +125,9 @@ def verify_files(
 
 
 def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) -> str:
-    """Name the packages by other authors that some checks of this release need, but that are not installed or not trusted
-    by the caller. The phrase is empty if there are none.
+    """Name the packages by other authors that some checks need, but that are not installed or not trusted, or return "".
 
-    If specification.json and release.json name different packages, the result is empty. All checks then run, and report the
-    difference.
+    If specification.json and release.json name different packages, all checks run and report the difference.
     """
     if not document.plugins:
         return ""
@@ -157,9 +150,7 @@ def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) ->
 
 
 def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[DeferredCheck]:
-    """Yield the checks that need the criteria and generators of the release. Each check is given by its name and a function
-    that runs it.
-    """
+    """Yield the names and functions of the checks that need the criteria and generators of the release."""
     from synthrelease.bundle.verify_figures import figures, measurements
     from synthrelease.bundle.verify_plan import configuration, plan
     from synthrelease.published.measurements import NAME
@@ -173,9 +164,7 @@ def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: R
 
 
 def _written(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[DeferredCheck]:
-    """Yield the checks that write documents of the bundle again and compare them. Each check is given by its name and a
-    function that runs it.
-    """
+    """Yield the names and functions of the checks that write documents again and compare them."""
     from synthrelease.bundle.verify_documents import ANSWERS, STATISTICAL, documents, estimates, models, statistical
     from synthrelease.published.measurements import NAME
 

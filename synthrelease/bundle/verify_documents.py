@@ -1,6 +1,4 @@
-"""Check the documents of a release: write the documents, estimates and files for statistical packages again, and compare them
-with the bundle.
-"""
+"""Write the documents, estimates and files for statistical packages again, and compare them with the bundle."""
 
 from __future__ import annotations
 
@@ -44,10 +42,7 @@ _DOCUMENTS_SHOWN = 60
 
 
 def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Check:
-    """Check that every document equals, byte for byte, the document that follows from release.json and the table.
-
-    Missing files are reported by another check.
-    """
+    """Check that every document equals, byte for byte, the one that follows from release.json and the table."""
     sizes = {name: files.size(name) for name in document.files}
     expected = written(document, table, sizes, files.get(measurements.NAME) if measurements.NAME in document.files else None)
     unsorted = other_rows(document, table, files, "csv")
@@ -75,19 +70,15 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
 
 
 def other_rows(document: ReleaseDocument, table: ReleasedTable, files: Files, ending: str) -> list[str]:
-    """Write the released rows again as CSV or Parquet. Return the names of those files in the bundle that differ in any
-    byte.
+    """Return the CSV or Parquet files in the bundle that differ in any byte from the released rows written again.
 
-    It would not be enough to compare the rows: a Parquet file may have gaps that readers skip, and these gaps could contain
-    private values.
+    Comparing rows would not be enough: gaps of a Parquet file, which readers skip, could contain private values.
     """
     return [name for name, pieces in row_files(document, table, ending).items() if not files.holds(name, pieces)]
 
 
 def _of_other_writer(document: ReleaseDocument) -> str:
-    """Say why Parquet files that are written on this machine may differ in bytes from those of the release, for example
-    because of another version of pyarrow. The text is empty if there is no such reason.
-    """
+    """Return the reason, such as another version of pyarrow, why Parquet files written here may differ in bytes, or ""."""
     running = {"synthrelease": own_version(), "pyarrow": package_version("pyarrow"), "processor": processor()}
     of_first = {"processor": "x86_64"}  # version 1.0.0 did not say it
     versions = of_first | dict(document.versions) | {"synthrelease": document.written_by}
@@ -100,7 +91,7 @@ def _of_other_writer(document: ReleaseDocument) -> str:
 
 
 def first_difference(expected: bytes, other_content: bytes) -> str:
-    """Describe the first difference between two contents in a phrase that quotes both of them at this position."""
+    """Quote the first difference between two contents."""
     left, right = (content.decode("utf-8", errors="replace").split("\n") for content in (expected, other_content))
     line = next((index for index, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
     a, b = (lines[line] if line < len(lines) else "" for lines in (left, right))
@@ -149,9 +140,7 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 
 
 def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield a sentence for each statement about estimates that is missing in this release because an early version of
-    synthrelease wrote it.
-    """
+    """Yield a sentence for each statement about estimates that is missing because of an early version of synthrelease."""
     if document.estimates is not None and CSV not in document.files and document.written_by.startswith("0."):
         yield f"{CSV} is missing, as it may be in documents of version {document.written_by}."
     if document.estimates is None or document.estimates.not_a_sample is not None:
@@ -169,9 +158,7 @@ def _left_out(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator
 
 
 def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield a problem for each line of estimates.csv, and of its copies in other formats, that does not follow from
-    measurements.json.
-    """
+    """Yield a problem for each line of estimates.csv, and of its other formats, that does not follow from measurements.json."""
     from synthrelease.answers.listed import as_csv, without_exponents
 
     try:
@@ -198,7 +185,7 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
 
 
 def _unequal(path: str, computed: Iterable[Any], stated: Iterable[Any], source: str) -> Iterator[str]:
-    """Yield the differences between the entries of a list in release.json and the entries that `source` gives."""
+    """Yield the differences of a list in release.json from what `source` gives."""
     for index, (right, listed) in enumerate(zip(computed, stated, strict=False)):
         if not _agree(right, listed):
             yield from differences(f"{path}[{index}]", right, listed, source)
@@ -207,9 +194,8 @@ def _unequal(path: str, computed: Iterable[Any], stated: Iterable[Any], source: 
 def _agree(right: Any, stated: Any, absolute: float = 0.0, relative: float = 1e-5) -> bool:
     """Return whether a stated value agrees with the recomputed value.
 
-    Numbers may differ by a small tolerance, because machines differ in the last digits. The tolerance is relative to the width
-    of the number's interval or, without an interval, to the size of the number. If a number is missing in one value, it must be
-    missing in the other. All other values must be equal.
+    Numbers may differ in the last digits, by a tolerance relative to the width of their interval or, without an interval,
+    to their size. All else must be equal, including missing numbers.
     """
     if isinstance(right, BaseModel) or is_dataclass(right):
         low, high = getattr(right, "low", getattr(right, "lower", None)), getattr(right, "high", getattr(right, "upper", None))
@@ -262,7 +248,7 @@ def _estimate_problems(document: ReleaseDocument, part: EstimatesPart | None, fi
 
 
 def statistical(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Check:
-    """Check that the files for statistical packages contain exactly the rows of the table and the labels of its bins."""
+    """Check that the files for statistical packages contain the rows of the table and the labels of its bins."""
     problems = tuple(_statistical_problems(document, table, files))
     return Check(name=STATISTICAL, found="the rows and labels of the table", problems=problems)
 

@@ -1,6 +1,4 @@
-"""Check that the released criterion values are consistent with their noise, thresholds and intervals, and with the released
-table.
-"""
+"""Check that the released criterion values are consistent with their noise, thresholds, intervals, and the released table."""
 
 from __future__ import annotations
 
@@ -53,8 +51,7 @@ _RELATIVE = 1e-9
 
 
 def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> Iterator[str]:
-    """Check the upper bounds on criterion values that were computed from published noisy tables. Yield a sentence for each
-    problem.
+    """Yield a sentence for each problem of the upper bounds on criterion values from published noisy tables.
 
     Parameters
     ----------
@@ -92,7 +89,7 @@ def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes
 
 
 def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> NoisyMarginals:
-    """Parse measurements.json, and convert its noisy tables to the bins of the released columns.
+    """Parse measurements.json, and convert its noisy tables and sums to the released bins.
 
     Raises
     ------
@@ -129,8 +126,8 @@ def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> 
 
 
 def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
-    """Check that measurements.json contains exactly the noisy tables and sums that follow from the published settings of
-    the generator, with the epsilons that were charged for them.
+    """Check that measurements.json contains the noisy tables and sums of the generator's settings, with the charged
+    epsilons.
 
     The noisy counts themselves cannot be checked.
     """
@@ -183,9 +180,7 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
 
 
 def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Fraction]]:
-    """Yield the noisy tables that the generator should have measured with its published settings: the columns of each
-    table, and its cost.
-    """
+    """Yield the columns and cost of each noisy table that the generator should have measured."""
     generator, part = _generator(document)
     if generator is not None:
         names = tuple(column.name for column in document.columns)
@@ -197,10 +192,8 @@ def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Frac
 def _expected_sums(
     document: ReleaseDocument, layout: Layout
 ) -> Iterator[tuple[str, tuple[str, ...], Fraction, int, list[Any]]]:
-    """Yield the noisy sums that follow from the published settings of the generator. Each sum is given by its name, its
-    columns, its epsilon, the number of sums that share its noise, and what a row can add to it.
-
-    The steps refer to the measured bins.
+    """Yield the expected noisy sums: name, columns, epsilon, number of sums that share the noise, and what a row can add,
+    on measured bins.
     """
     generator, part = _generator(document)
     if generator is None or any(generator.mistakes(layout, ())):
@@ -211,8 +204,8 @@ def _expected_sums(
 
 
 def _generator(document: ReleaseDocument) -> tuple[MeasuringGenerator | None, Fraction]:
-    """Return the generator that measured the published tables, and the budget of these measurements. The generator is None
-    if it measures no tables, or if release.json does not state exactly one charge for it.
+    """Return the generator that measured the published tables, and its budget. The generator is None without tables or a
+    single charge.
     """
     settings = document.configuration["generator"]
     generator = GENERATORS[str(settings.get("family"))].model_validate(settings)
@@ -249,12 +242,12 @@ def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iter
 
 
 def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
-    """Yield a sentence if the counts in a noisy table add up to a number that differs from the number of rows by more than
-    the noise explains. Every table counts each row once, so this check finds tables whose totals contradict each other.
+    """Yield a sentence if the counts in a noisy table differ from the number of rows, in total, by more than the noise
+    explains.
 
-    The noise exceeds this limit with a probability of 1e-15. In a million rounds of a search, the probability is below 1e-9 for
-    each table. The limit follows from the moment generating function of a sum of k Laplace draws of scale b, which is at most
-    exp(2 k (b t)^2) for b t up to sqrt(1/2). Sums of normal draws have a smaller moment generating function.
+    The noise exceeds this limit with a probability of 1e-15; in a million rounds of a search, below 1e-9 for each table.
+    The limit follows from the moment generating function of a sum of k Laplace draws of scale b, which is at most exp(2 k
+    (b t)^2) for b t up to sqrt(1/2). Sums of normal draws have a smaller moment generating function.
     """
     counts, beyond = np.array(table.counts, dtype=float), math.log(2e15)
     k, total, b = counts.size, math.fsum(counts.ravel()), math.sqrt(table.variance / 2)
@@ -280,14 +273,11 @@ _REACH = 25
 
 
 def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, measured: bytes = b"") -> Check:
-    """Check that the table met every criterion. Also check that everything that release.json states about the criterion
-    values, such as their intervals, follows from public facts.
-
-    If the value of a criterion was computed from measurements, it is computed again.
+    """Check that the table met every criterion, and that all statements about criterion values follow from public facts.
 
     Parameters
     ----------
-    measured : the content of measurements.json.
+    measured : the content of measurements.json, from which some criterion values are computed again.
     """
     names = Counter(criterion.name for criterion in document.criteria)
     problems = [f"criterion {name!r}: this name occurs {count} times" for name, count in names.items() if count > 1]
@@ -306,9 +296,7 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
 
 
 def _not_stated(document: ReleaseDocument) -> Iterator[str]:
-    """Yield a sentence for each way in which the criterion values differ from those of later versions because an early
-    version of synthrelease made the release. For example, the limits for the whole file may be missing.
-    """
+    """Yield a sentence for each fact about criterion values that is missing because of an early version of synthrelease."""
     has_limits = any(part.interval is not None and part.interval.file_high is not None for part in document.criteria)
     if document.first_documents and not has_limits and rows_were_drawn(document):
         yield f"The criterion values have no limits for the file, because version {document.written_by} did not write them."
@@ -337,13 +325,11 @@ def _figure_problems(criterion: CriterionPart, facts: PublicFacts, selection: Se
 
 
 def _range_problems(criterion: CriterionPart) -> Iterator[str]:
-    """Yield a sentence if a criterion value is impossible: it lies so far outside the range of exact values that its noise
-    cannot explain this.
+    """Yield a sentence if a criterion value lies outside the range of exact values by more than its noise explains.
 
-    Laplace noise exceeds 25 standard deviations with a probability of 4.5e-16. For noise that several values share, this
-    probability is smaller. In a million rounds of a search, the probability is below 1e-9. No noise is added to a value that
-    comes from a noisy fitted line, so this value must lie within the range itself. An upper bound from measurements is
-    recomputed instead.
+    Laplace noise exceeds 25 standard deviations with a probability of 4.5e-16, and shared noise with a smaller one; in a
+    million rounds of a search, below 1e-9. A value from a noisy fitted line gets no noise, so it must lie within the range.
+    An upper bound from measurements is recomputed instead.
     """
     if criterion.answered:
         return
@@ -357,11 +343,10 @@ def _range_problems(criterion: CriterionPart) -> Iterator[str]:
 
 
 def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
-    """Check which criterion values share one vector of noise, how many these are, and what the noise costs. All this must
-    follow from the epsilons of the criteria. Yield a sentence for each error.
+    """Yield a sentence unless the noise that criterion values share, and its cost, follow from the epsilons of the
+    criteria.
 
-    Values cannot share noise in two cases: a version before 1.0.0 made the release, or the cost of the selection is a Renyi
-    curve.
+    Values cannot share noise in a version before 1.0.0, or if the cost of the selection is a Renyi curve.
     """
     sharing = {part.name: part.noise for part in document.criteria if part.noise is not None}
     if document.selection.joint_test is None:
@@ -424,9 +409,8 @@ def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) 
 
 
 def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> Iterator[str]:
-    """Check the upper limit on a criterion value for the whole file, if only a random part of the rows was used. It must
-    follow from the interval of the value and the random draw. Yield a sentence if release.json states another limit, or if
-    only one of the two exists.
+    """Yield a sentence unless the upper limit on a criterion value for the whole file follows from its interval and the
+    random draw.
 
     Releases of version 1.0.0 state no such limits.
     """

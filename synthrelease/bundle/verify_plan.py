@@ -1,4 +1,4 @@
-"""Check the plan. Everything that was fixed before the run is computed again from the published specification."""
+"""Compute everything that was fixed before the run again from the published specification."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from synthrelease.spec.shortlist import configuration_of
 
 
 def configuration(document: ReleaseDocument) -> Check:
-    """Check that the generator, the projection and the criteria accept their published settings, and that the released bins
-    belong to the configuration that was drawn.
+    """Check that generator, projection and criteria accept their settings, and that the released bins belong to the drawn
+    configuration.
     """
     problems = [*_parts(document)]
     for criterion in document.criteria:
@@ -90,9 +90,7 @@ _SHOWN = 5
 
 
 def plan(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes]) -> Check:
-    """Check that release.json agrees with the specification. The specification must pass the same checks as before a
-    release.
-    """
+    """Check that release.json agrees with the specification, which must pass the same checks as before a release."""
     try:
         spec = read_specification(files.get(NAME, b""))
         if document.provisional and all(part.one_noise is None for part in document.criteria):  # figures shared no noise
@@ -129,7 +127,7 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
 
 
 def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[str]:
-    """Yield a sentence for each option, such as nested areas, that release.json and the specification describe differently.
+    """Yield a sentence for each option that release.json and the specification describe differently.
 
     An option that contains only texts for readers may be absent from the specification.
     """
@@ -168,18 +166,14 @@ def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoi
 
 
 def differences(path: str, expected: Any, value: Any, source: str = "the specification gives") -> Iterator[str]:
-    """Compare a value in release.json, such as a section, with the value that it must have. Yield a sentence for each
-    difference, which begins with the path of the differing value.
-    """
+    """Yield a sentence, with its path, for each difference of a value in release.json from the expected one."""
     for steps, right, wrong in _leaves(_plain(expected), _plain(value), ()):
         expected_text, text = (_shown(value) if type(right) is type(wrong) else value_text(value) for value in (right, wrong))
         yield f"{dotted([path, *steps])}: release.json has {text}, {source} {expected_text}"
 
 
 def _shown(value: Any) -> str:
-    """Describe a value in a few words for an error message: a list by its length, a table by its names, and any other value
-    by itself.
-    """
+    """Describe a value for an error message: a list by its length, a table by its names."""
     if isinstance(value, list):
         return so_many(len(value), "entry", "entries")
     return f"the names {', '.join(map(repr, value))}" if isinstance(value, dict) else value_text(value)

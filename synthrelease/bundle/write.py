@@ -1,10 +1,10 @@
 """Write the folder of a release with its files and its signature. The folder gets its final name when it is complete.
 
-A run reserves the name of its output before any budget is spent. So if two runs have the same name, only one of them is
-charged. The folder `.NAME.partial` beside the output belongs to this run until the run ends. The run writes the files into it
-and then renames it. A killed run leaves this folder behind. The next run into the same parent folder removes it, but only if it
-is certain that the killed run has ended: this program created the folder on this machine, and no process holds the lock of the
-folder. A lock ends with its process. If this is uncertain, the folder stays, and a message names it.
+A run reserves the name of its output before any budget is spent, so that of two runs with one name only one is charged. It
+writes the files into the folder `.NAME.partial` beside the output, which it then renames. The folder of a killed run is
+removed by the next run into the same parent folder, but only if it is certain that the killed run has ended: this program
+created the folder on this machine, and no process holds its lock, which ends with its process. Otherwise the folder stays,
+and a message names it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ if TYPE_CHECKING:
 
 
 def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
-    """Create a commitment: a list of everything that is fixed before a release. Its digest can be published before the run.
+    """Create a commitment: a list of everything that is fixed before a release, whose digest can be published before the
+    run.
+
     No private data are read. Of the ledger (the list of all charges to a dataset), only its name, its number of entries and
     the digest of its last entry are used.
 
@@ -107,12 +109,12 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
 
 
 def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTable, ReleaseDocument, Files]:
-    """Return what a release publishes and what cannot be computed again later: the released table, release.json, and the
-    files with rows, measurements and specification.
+    """Return what cannot be computed again later: the released table, release.json, and the files with rows, measurements
+    and specification.
 
     Parameters
     ----------
-    keep : a function that stores each file of rows. The content of these files is created block by block.
+    keep : a function that stores each file of rows, block by block.
     """
     candidate, bundle = release.candidate, release.spec.bundle
     columns = column_parts(candidate.transformation)
@@ -144,17 +146,15 @@ def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTab
 
 
 def _promised_count(release: Release) -> int:
-    """Return how often every distinct row occurs in the table at least: the largest number that the projection or a
-    criterion guarantees. Without a guarantee, the number is 1.
+    """Return how often every distinct row occurs at least: the largest number that the projection or a criterion
+    guarantees, or 1.
     """
     promised = [criterion.promised_count for criterion in release.spec.criteria]
     return max(release.candidate.configuration.projection.promised_count, *promised, 1)
 
 
 def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
-    """Return the released rows in every requested format, as an iterable of bytes for each file name. The bytes are created
-    only when they are read.
-    """
+    """Return the released rows in every requested format, as a lazy iterable of bytes for each file name."""
     plain = (row_files(document, table, ending) for ending in ("csv", "parquet"))
     return {**next(plain), **next(plain), **statistical_files(document, table)}
 
@@ -162,8 +162,7 @@ def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, It
 def written(
     document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str, int], measured: bytes | None = None
 ) -> dict[str, bytes]:
-    """Write all documents that follow from release.json, the table and the noisy tables, such as the card. `verify` writes
-    these files again and compares them.
+    """Write all documents that follow from release.json, the table and the noisy tables, such as the card.
 
     Parameters
     ----------
@@ -198,8 +197,7 @@ def written(
 
 
 def make_key(path: Path, password: bytes | None) -> str:
-    """Create a key pair. Write the private key to a new file (mode 0600), and the public key to a file next to it with the same
-    name and the ending ".pub".
+    """Write a new private key to a file (mode 0600), and the public key to a file with the same name and the ending ".pub".
 
     Returns
     -------
@@ -243,7 +241,7 @@ def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
 
 
 def signing_key(path: Path | None, password_file: Path | None) -> Ed25519PrivateKey | None:
-    """Return the private key for the signature, or None if no path is given. The key is read before any budget is spent.
+    """Return the private key for the signature, read before any budget is spent, or None without a path.
 
     Raises
     ------
@@ -253,7 +251,7 @@ def signing_key(path: Path | None, password_file: Path | None) -> Ed25519Private
 
 
 def read_password(path: Path | None) -> bytes | None:
-    """Read a password from the first line of a file. Return None if no file is given.
+    """Read a password from the first line of a file, or return None without a file.
 
     Raises
     ------
@@ -300,8 +298,7 @@ MAX_NAME = 200
 
 
 def check_free(folder: str | Path) -> Path:
-    """Check that a new folder can be written to this path, and return the path. Call this function before private data are
-    read, so that a bad path costs no budget.
+    """Check, before private data are read, that a new folder can be written to this path.
 
     Raises
     ------
@@ -311,7 +308,7 @@ def check_free(folder: str | Path) -> Path:
 
 
 def check_free_name(path: Path) -> Path:
-    """Check that a new file or folder can be created with this name, and return its path.
+    """Check that a new file or folder can be created with this name.
 
     Raises
     ------
@@ -331,13 +328,12 @@ def check_free_name(path: Path) -> Path:
 
 @contextmanager
 def taking(path: str | Path, *, spends: bool = False) -> Iterator[Path]:
-    """Reserve a file name for the duration of a run. Yield a private folder in which the content can be prepared; the
-    folder is removed at the end.
+    """Reserve a file name for the duration of a run. Yield a private folder for the content, which is removed at the end.
 
     Parameters
     ----------
-    spends : whether the run charges a budget. If such a run is killed, only another run that charges a budget removes its
-        folder, because only such a run reports the killed run (`killed_runs`).
+    spends : whether the run charges a budget. Only such a run removes the folder of a killed run that charged one, because
+        only such a run reports it (`killed_runs`).
 
     Raises
     ------
@@ -358,8 +354,8 @@ def taking(path: str | Path, *, spends: bool = False) -> Iterator[Path]:
 
 
 def _take(path: Path, spends: bool) -> tuple[Path, int | None]:
-    """Create a private folder that reserves a file name, so that no other run uses this name. Return the folder and the
-    lock on it. The lock is None if this system cannot lock folders.
+    """Create the private folder that reserves a file name. Return the folder and its lock, None if folders cannot be locked
+    here.
     """
     workspace, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run uses this name"
     for _ in range(_TRIES):
@@ -388,10 +384,8 @@ def _take(path: Path, spends: bool) -> tuple[Path, int | None]:
 
 
 def killed_runs(folder: Path) -> Iterator[str]:
-    """Look for partial folders that killed runs left in this folder. Yield for each of them the sentences that tell the
-    user whether its release was complete.
-
-    The sentences name files and folders, and say whether these exist. Nothing is removed.
+    """Yield, for each partial folder of a killed run, sentences that say whether its release was complete. Nothing is
+    removed.
     """
     for workspace in sorted(folder.glob(f".*{ENDING}")):
         lock, path = None, folder / workspace.name[1 : -len(ENDING)]
@@ -410,8 +404,10 @@ def killed_runs(folder: Path) -> Iterator[str]:
 
 
 def _remove_dead(workspace: Path, spends: bool) -> bool:
-    """Remove the partial folder of a run that has ended. Return False if it must stay: the run may still be active,
-    synthrelease did not make the folder, or the ended run charged a budget and this run does not.
+    """Remove the partial folder of a run that has ended.
+
+    Return False if it must stay: the run may still be active, synthrelease did not make the folder, or the ended run
+    charged a budget and this run does not.
     """
     lock, sure = _lock(workspace)
     try:
@@ -432,8 +428,8 @@ def _remove_dead(workspace: Path, spends: bool) -> bool:
 
 
 def _lock(workspace: Path) -> tuple[int | None, bool]:
-    """Try to lock a folder, so that no other run uses it. Return the lock (or None), and whether the answer is certain; on
-    some file systems, folders cannot be locked.
+    """Try to lock a folder. Return the lock (or None), and whether the answer is certain: some file systems cannot lock
+    folders.
 
     The result is (None, True) if another run holds the lock or the folder is gone.
     """
@@ -464,16 +460,13 @@ def _for_its_owner(path: str, flags: int) -> int:
 
 
 def _marks(spends: bool) -> tuple[str, ...]:
-    """Return the texts with which runs on this machine mark their partial folders. The current run may remove a folder that
-    contains one of these texts. The last text marks the folder of this run.
-    """
+    """Return the texts that mark partial folders which this run may remove. The last one marks the folder of this run."""
     mark = f"synthrelease on {platform.node()}\n"
     return (mark, f"{mark}spends\n") if spends else (mark,)
 
 
 def keep_space(workspace: Path, size: int) -> None:
-    """Reserve disk space in the partial folder, if the file system supports this. The space is reserved until `give_back` is
-    called.
+    """Reserve disk space in the partial folder until `give_back`, if the file system supports this.
 
     Parameters
     ----------
@@ -515,7 +508,7 @@ NO_TIME = 315_532_800
 def write_bundle(
     release: Release, folder: str | Path, key: Ed25519PrivateKey | None = None, workspace: Path | None = None
 ) -> Path:
-    """Write the bundle of a release into a new folder (`new_folder`). The bundle is signed if a private key is given.
+    """Write the bundle of a release into a new folder (`new_folder`), signed if a private key is given.
 
     Raises
     ------
@@ -542,7 +535,7 @@ def write_bundle(
 def write_folder(
     contents: Mapping[str, bytes], folder: str | Path, key: Ed25519PrivateKey | None = None, workspace: Path | None = None
 ) -> Path:
-    """Write files with their checksums into a new folder (`new_folder`). The checksums are signed if a private key is given.
+    """Write files with their checksums, signed if a private key is given, into a new folder (`new_folder`).
 
     Raises
     ------
@@ -560,21 +553,11 @@ class NewFolder:
         self._path = path
 
     def keep(self, name: str, pieces: Iterable[bytes]) -> OnDisk:
-        """Write a file block by block, so that the whole file is never in memory.
-
-        Raises
-        ------
-        OSError : if the file cannot be written.
-        """
+        """Write a file block by block, so that the whole file is never in memory."""
         return _write(self._path / name, pieces)
 
     def seal(self, contents: Files, key: Ed25519PrivateKey | None = None) -> None:
-        """Write the files that are not written yet, and the checksums of all files. The checksums are signed if a key is given.
-
-        Raises
-        ------
-        OSError : if a file cannot be written.
-        """
+        """Write the remaining files, and the checksums of all files, signed if a key is given."""
         for name, content in _sealed(contents, key).contents.items():
             if isinstance(content, bytes):
                 _write(self._path / name, [content])
@@ -585,15 +568,15 @@ class NewFolder:
 
 @contextmanager
 def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[NewFolder]:
-    """Collect the files of a new folder in a temporary place next to `folder`, and rename it to `folder` at the end. So
-    `folder` is either complete or does not exist.
+    """Collect the files of a new folder in a temporary place, and rename it at the end, so that `folder` is complete or
+    does not exist.
 
     Parameters
     ----------
-    workspace : the folder of `taking`, if the name is already reserved. Otherwise this function reserves it.
+    workspace : the folder of `taking`, if the name is already reserved.
 
-    The folder has mode 0700 and its files have mode 0600. The time stamps of the files are constant, because the time at which
-    a run ended would reveal the number of its rounds. The signature signs the checksums.
+    The folder has mode 0700 and its files have mode 0600. The time stamps of the files are constant, because the time at
+    which a run ended would reveal the number of its rounds. The signature signs the checksums.
 
     Raises
     ------
@@ -612,8 +595,7 @@ def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[Ne
 
 @contextmanager
 def new_file(path: Path, what: str = "the file") -> Iterator[IO[bytes]]:
-    """Yield a temporary file next to `path`. At the end it is renamed to `path` in one step, so that `path` is complete or does
-    not exist.
+    """Yield a temporary file, and rename it to `path` at the end, so that `path` is complete or does not exist.
 
     Parameters
     ----------
@@ -632,12 +614,13 @@ def new_file(path: Path, what: str = "the file") -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _whole_or_not_at_all(path: Path, workspace: Path | None, failed: Callable[[str | None], str]) -> Iterator[Path]:
-    """Yield a temporary path for a file or folder. When its content is complete, it is renamed to `path` in one step.
+    """Yield a temporary path for a file or folder, which is renamed to `path` in one step when it is complete.
 
     Parameters
     ----------
-    workspace : the folder of `taking`, if the name is already reserved. Otherwise this function reserves it.
-    failed : a function that returns the message of an OutputError, given the reason for which the disk cannot be written to.
+    workspace : the folder of `taking`, if the name is already reserved.
+    failed : a function that returns the message of an OutputError, given the reason for which the disk cannot be written
+        to.
     """
     problem = ""
     with nullcontext(workspace) if workspace is not None else taking(path) as inside:
@@ -656,7 +639,7 @@ def _whole_or_not_at_all(path: Path, workspace: Path | None, failed: Callable[[s
 
 
 def _give_name(temporary: Path, path: Path) -> None:
-    """Rename a complete file or folder. An existing file is not replaced, except on file systems without hard links."""
+    """Rename a complete file or folder, without replacing a file, except on file systems without hard links."""
     if temporary.is_dir():
         os.rename(temporary, path)
         return
@@ -670,7 +653,7 @@ def _give_name(temporary: Path, path: Path) -> None:
 
 
 def _sealed(contents: Mapping[str, bytes], key: Ed25519PrivateKey | None) -> Files:
-    """Return the files together with their checksums and, if a key is given, with the signature and the public key."""
+    """Return the files with their checksums and, if a key is given, the signature and the public key."""
     files = contents if isinstance(contents, Files) else Files(contents)
     if key is None:
         return files | {CHECKSUMS: checksum_file(files)}
@@ -702,7 +685,7 @@ _MODE = 0o100600 << 16
 
 
 def check_archive(path: str | Path, folder: str | Path) -> Path:
-    """Check that a new archive can be written to this path, and return the path. Call this function before budget is spent.
+    """Check, before budget is spent, that a new archive can be written to this path.
 
     Raises
     ------
@@ -719,11 +702,11 @@ def check_archive(path: str | Path, folder: str | Path) -> Path:
 
 
 def write_archive(folder: str | Path, path: str | Path, workspace: Path | None = None) -> Path:
-    """Write the files of a folder into a new archive of mode 0600. The archive is either complete or does not exist.
+    """Write the files of a folder into a new archive of mode 0600, which is complete or does not exist.
 
     Parameters
     ----------
-    workspace : the folder of `taking`, if the archive's name is already reserved. Otherwise this function reserves it.
+    workspace : the folder of `taking`, if the archive's name is already reserved.
 
     Raises
     ------

@@ -1,7 +1,6 @@
 """Write the data card: README.html, README.md and pages in other languages, from release.json and the released table.
 
-This module contains the sentences of the part of the card that is for everyone. `plan` prints some of these sentences without
-loading a template.
+This module contains the sentences for everyone, of which `plan` prints some without loading a template.
 """
 
 from __future__ import annotations
@@ -20,22 +19,18 @@ MOST_NAMED = 10
 
 @lru_cache(maxsize=8)
 def sentences(language: str) -> Mapping[str, str]:
-    """Return all fixed sentences of the card in a language. The keys are the same in every language."""
+    """Return the fixed sentences of the card in a language, by keys that are the same in every language."""
     path = Path(__file__).parent / "words" / f"{language}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def uses_in_words(pairs: CarriedPairs | None) -> list[str]:
-    """Return the English sentences of the card that say which associations the rows preserve. The list is empty if `pairs` is
-    None.
-    """
+    """Return the English sentences about the associations that the rows preserve, or none if `pairs` is None."""
     return [] if pairs is None else [sentences("en")[key].format(**counts_of(pairs)) for key in uses_of(pairs)]
 
 
 def uses_of(pairs: CarriedPairs) -> list[str]:
-    """Choose the sentences that say for which pairs of columns the rows preserve the association. Return the keys of these
-    sentences, which are the same in every language.
-    """
+    """Return the keys of the sentences that say for which pairs of columns the rows preserve the association."""
     if pairs.unknown == pairs.pairs:
         return ["carried_unknown"]
     if pairs.carried == pairs.pairs:
@@ -45,9 +40,7 @@ def uses_of(pairs: CarriedPairs) -> list[str]:
 
 
 def counts_of(pairs: CarriedPairs | None) -> dict[str, str]:
-    """Return the numbers for the sentences about preserved associations, such as the number of pairs of columns, as
-    strings. The strings are empty if `pairs` is None.
-    """
+    """Return the numbers for the sentences about preserved associations as strings, empty if `pairs` is None."""
     if pairs is None:
         names = ("pairs", "carried", "unknown_pairs", "noisy_pairs", "noisy_names", "partial_pairs", "triples")
         return dict.fromkeys((*names, "carried_triples"), "")

@@ -37,7 +37,6 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#+!|~&])")
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Return the Jinja environment of the templates, with the filters of this module."""
     loaded = templates(FOLDER, __file__)
     named = [paragraphs, link, plain, sentence, md, md_paragraphs, markdown, called, r, ascii_line, stata_comment, xml, bullet]
     loaded.filters |= {filter_.__name__: filter_ for filter_ in named}
@@ -47,7 +46,7 @@ def environment() -> Environment:
 
 
 def filled(name: str, **values: object) -> dict[str, Any]:
-    """Fill in a template of a JSON file, and return its content as a dict."""
+    """Fill in a template of a JSON file, and return its content."""
     entry: dict[str, Any] = json.loads(environment().get_template(name).render(values))
     return entry
 
@@ -58,16 +57,12 @@ def _texts() -> TemplateModule:
 
 
 def said(name: str, *values: object) -> str:
-    """Return one passage of the card as a string. The passage is the macro `name` of templates/said.txt, filled in with
-    these values.
-    """
+    """Return one passage of the card: the macro `name` of templates/said.txt, filled in with these values."""
     return " ".join(getattr(_texts(), name)(*values).split())
 
 
 def paragraphs_of(name: str, *values: object) -> tuple[str, ...]:
-    """Return one passage of the card as a list of paragraphs. The passage is the macro `name` of templates/said.txt, filled
-    in with these values.
-    """
+    """Return the paragraphs of a passage of the card (`said`)."""
     return tuple(" ".join(part.split()) for part in _parts(getattr(_texts(), name)(*values)))
 
 
@@ -89,22 +84,20 @@ def stata_comment(text: str) -> str:
 
 
 def xml(text: str) -> str:
-    """Escape a string for an element or attribute of XML. Line ends are kept."""
+    """Escape a string for an element or attribute of XML, with its line ends."""
     return escaped(text, quote=False).replace('"', "&quot;")
 
 
 def bullet(text: str) -> str:
-    """Convert a string to an item of a Markdown list, with a line end."""
     return f"- {' '.join(text.split())}\n"
 
 
 def paragraphs(text: str) -> Markup:
-    """Convert plain text to paragraphs of HTML."""
     return Markup("\n").join(Markup("<p>{}</p>").format(" ".join(part.split())) for part in _parts(text))
 
 
 def link(address: str) -> Markup:
-    """Convert an e-mail or web address to an HTML link. Any other string is only escaped."""
+    """Convert an e-mail or web address to an HTML link, and escape any other string."""
     target = f"mailto:{address}" if is_email(address) else address
     if not target.startswith(("mailto:", "https://", "http://")):
         return escape(address)
@@ -112,12 +105,11 @@ def link(address: str) -> Markup:
 
 
 def sentence(text: str) -> str:
-    """Add a full stop at the end of a string, unless it ends with "!" or "?"."""
+    """End a string with a full stop, unless it ends with "!" or "?"."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def plain(text: object) -> str:
-    """Convert HTML to plain text, without tags and escapes."""
     return escape(text).striptags()
 
 
@@ -128,14 +120,12 @@ def md(text: object) -> str:
 
 
 def markdown(text: object) -> Markup:
-    """Convert HTML to plain text for Markdown: remove tags, and escape special characters."""
+    """Convert HTML to escaped plain text for Markdown."""
     return Markup(visible(md(plain(text))))
 
 
 def called(names: str | Iterable[str], title_of: Callable[[str], str]) -> str:
-    """Return the title of one column, or the titles of several columns with a multiplication sign between them, such as
-    "age × sex".
-    """
+    """Return the title of a column, or the titles of several columns as in "age × sex"."""
     return title_of(names) if isinstance(names, str) else " × ".join(map(title_of, names))
 
 
@@ -149,23 +139,19 @@ def _parts(text: str) -> list[str]:
 
 
 def exact_epsilon(exact: str) -> str:
-    """Return an exact epsilon as a decimal number. It is rounded up at the tenth decimal place, so that it is never
-    understated.
-    """
+    """Format an exact epsilon, rounded up at the tenth decimal place."""
     return decimal_text(Fraction(exact))
 
 
 def public_epsilon(exact: str) -> str:
-    """Return an exact epsilon for the public, rounded up to three significant digits, so that it is never understated."""
+    """Format an exact epsilon for the public, rounded up to three significant digits."""
     value = Fraction(exact)
     unit = Fraction(10) ** (math.floor(math.log10(value)) - 2) if value else Fraction(1)
     return decimal_text(math.ceil(value / unit) * unit)
 
 
 def cost(node: ChargePart) -> str:
-    """Return the cost of a charge as text: an epsilon, or an upper bound on the Renyi divergence of order a, as a formula
-    in a.
-    """
+    """Format the cost of a charge: an epsilon, or an upper bound on the Renyi divergence of order a."""
     if node.renyi is None:
         return f"epsilon {exact_epsilon(node.epsilon_exact)}"
     rho, constant, log_mean = (Fraction(text) for text in (node.renyi.rho, node.renyi.constant, node.renyi.log_mean))
@@ -173,18 +159,19 @@ def cost(node: ChargePart) -> str:
 
 
 def without_exponent(value: float, digits: int = 3) -> str:
-    """Return a small number in decimal notation, such as 0.000000001."""
+    """Format a small number in decimal notation, such as 0.000000001."""
     return format(Decimal(f"{value:.{digits}g}"), "f")
 
 
 def three_digits(exact: str) -> str:
-    """Return an exact number as a decimal number with three significant digits."""
     return f"{float(Fraction(exact)):.3g}"
 
 
 def right_at_most(wrong: Fraction | float) -> str:
-    """Convert the smallest possible probability of a wrong guess to the largest possible probability of a right guess, as a
-    percentage. The percentage is rounded up, but reaches 100% only if a wrong guess is impossible.
+    """Convert the smallest probability of a wrong guess to the largest of a right guess, as a percentage that is rounded
+    up.
+
+    It reaches 100% only if a wrong guess is impossible.
 
     Examples
     --------
@@ -199,12 +186,11 @@ def right_at_most(wrong: Fraction | float) -> str:
 
 
 def share(value: float, digits: int = 2) -> str:
-    """Return a share of the rows as a percentage."""
     return f"{100 * value:.{digits}f}%"
 
 
 def rounded_up(value: float, digits: int = 2) -> str:
-    """Return an upper bound as text, rounded up to a number of digits. A number of at most 0 is only formatted."""
+    """Format an upper bound, rounded up to a number of digits if it is positive."""
     if value <= 0:
         return figure(value)
     unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
@@ -212,7 +198,7 @@ def rounded_up(value: float, digits: int = 2) -> str:
 
 
 def rounded_down(value: float, digits: int = 4) -> str:
-    """Return the lower end of an interval as text, rounded down. A number of at most 0 is only formatted."""
+    """Format the lower end of an interval, rounded down if it is positive."""
     if value <= 0:
         return figure(value)
     unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
@@ -220,8 +206,8 @@ def rounded_down(value: float, digits: int = 4) -> str:
 
 
 def worst_factor(epsilon: Fraction) -> str:
-    """Return e^epsilon as text, rounded up. It is the largest factor by which a change of one record can change the
-    probability of a result, apart from delta.
+    """Format e^epsilon, rounded up: the largest factor by which one record can change the probability of a result, apart
+    from delta.
     """
     if epsilon > 40:
         return "10^" + str(math.ceil(float(epsilon) / math.log(10)))
@@ -229,13 +215,13 @@ def worst_factor(epsilon: Fraction) -> str:
 
 
 def probability(exact: str) -> str:
-    """Return an exact probability, such as "1/50", as a percentage."""
+    """Format an exact probability, such as "1/50", as a percentage."""
     return f"{float(100 * Fraction(exact)):.6g}%"
 
 
 def program(document: ReleaseDocument) -> str:
-    """Return the name and version of the program that can read the release, such as "synthrelease 1.0.0". If the publisher
-    states where to get the program, its web address and checksum follow.
+    """Return the name and version of the program that can read the release, with the publisher's address and checksum of
+    it.
 
     The text names no package index, because anybody could upload a package with this name.
     """
@@ -250,10 +236,9 @@ _SAYS_SO = ("synthetic", "סינתט")
 
 
 def labelled_title(document: ReleaseDocument) -> str:
-    """Return the publisher's title, followed by "(synthetic data)" unless the title already says this."""
     return labelled(document.card.title or document.title)
 
 
 def labelled(title: str) -> str:
-    """Return a title, followed by "(synthetic data)" unless the title already says this."""
+    """Return a title, followed by "(synthetic data)" unless it already says this."""
     return title if any(word in title.casefold() for word in _SAYS_SO) else f"{title} (synthetic data)"

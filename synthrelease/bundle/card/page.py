@@ -1,4 +1,4 @@
-"""Write the card as self-contained pages (README.html, README.LANGUAGE.html for each translation) and as README.md."""
+"""Write the card as self-contained pages (README.html, README.LANGUAGE.html) and as README.md."""
 
 from __future__ import annotations
 
@@ -58,9 +58,7 @@ from synthrelease.settings.card import LICENCES, CardTexts, direction
 
 
 def search_engines(dataset: Dataset) -> str:
-    """Return the metadata for search engines, as the text of a script element. The text contains no characters that could end
-    the element.
-    """
+    """Return the metadata for search engines as JSON that cannot end its script element."""
     entry = with_something(filled("schema_org.json", dataset=dataset))
     text = json.dumps(entry, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -89,7 +87,6 @@ class Wording:
 
     @classmethod
     def of(cls, document: ReleaseDocument, language: str, figures: Mapping[str, str]) -> Wording:
-        """Return the texts in a language, filled with the values of `figures_of`."""
         card = document.card
         texts = card.texts(language) or CardTexts()
         columns = (column.name for file in document.table_files for column in file.columns)
@@ -105,8 +102,7 @@ class Wording:
 
 
 def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[str, str]:
-    """Return the numbers in the card's part for everyone, such as the number of rows and epsilon, as strings. They are the
-    same in every language.
+    """Return the numbers in the card's part for everyone as strings, which are the same in every language.
 
     Parameters
     ----------
@@ -134,9 +130,7 @@ def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[st
 
 
 def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
-    """Return the numbers of the card that concern the guarantee for a whole person, such as epsilon, as strings. The person
-    may have as many records as the release allows.
-    """
+    """Return the numbers that concern the guarantee for a whole person."""
     person = document.guarantee.person
     epsilon, delta = person.epsilon_exact, person.delta_exact
     return {
@@ -153,9 +147,7 @@ def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class OfAllLanguages:
-    """The content of the card that does not depend on the language, such as the pictures. It is computed once for all
-    pages.
-    """
+    """The content of the card that does not depend on the language, such as the pictures."""
 
     carried: Associations | None
     figures: Mapping[str, str]
@@ -164,7 +156,6 @@ class OfAllLanguages:
 
     @classmethod
     def of(cls, document: ReleaseDocument, table: ReleasedTable) -> OfAllLanguages:
-        """Compute the content that the pages of all languages share."""
         carried = of_document(document)
         return cls(
             carried=carried,
@@ -175,7 +166,7 @@ class OfAllLanguages:
 
 
 def context(document: ReleaseDocument, table: ReleasedTable, language: str, shared: OfAllLanguages) -> dict[str, Any]:
-    """Return all values that the templates of the card need to write the page in one language."""
+    """Return all values that the templates need for the page in one language."""
     carried, figures = shared.carried, shared.figures
     wording = Wording.of(document, language, figures)
 
@@ -226,16 +217,14 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str, shar
 
 
 def listed_bins(counts: np.ndarray) -> list[int]:
-    """Choose the bins of a column that the card lists, and return their indices. All bins are listed or, if there are very
-    many, only the bins with the most rows.
-    """
+    """Return the indices of the bins that the card lists: all or, of very many, those with the most rows."""
     if len(counts) <= MOST_BARS:
         return list(range(len(counts)))
     return sorted(np.argsort(-counts, kind="stable")[:FEW_BARS].tolist())
 
 
 def markdown_bytes(document: ReleaseDocument, table: ReleasedTable, shared: OfAllLanguages | None = None) -> bytes:
-    """Write the card as README.md, in the main language of the card. The result depends only on the arguments."""
+    """Write the card as README.md, in its main language, from the arguments alone."""
     variables = context(document, table, document.card.language, shared or OfAllLanguages.of(document, table))
     text = environment().get_template("README.md").render(variables)
     return (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")
@@ -257,9 +246,7 @@ _LABEL = re.compile(r'((?:data|aria)-label=")([^"]*)"')
 
 @lru_cache(maxsize=8)
 def _technical_words(language: str) -> Mapping[str, str]:
-    """Return the translations of the card's part for data users, as a dict from English sentences to sentences in this
-    language. The dict is empty if there is no translation.
-    """
+    """Return the translations of the English sentences for data users, or an empty dict."""
     path = Path(__file__).parent / "words" / f"{language}.technical.toml"
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
@@ -270,7 +257,7 @@ def in_language(page: str, language: str, titles: Mapping[str, str]) -> str:
     Parameters
     ----------
     page : HTML of the part for data users, with the navigation and the footer.
-    titles : the names of columns and criteria in this language; the keys are the English names.
+    titles : the names of columns and criteria in this language, by their English names.
     """
     words_ = _technical_words(language)
     shown = {str(escape(name)): str(escape(title)) for name, title in titles.items()}
@@ -308,9 +295,7 @@ def in_language(page: str, language: str, titles: Mapping[str, str]) -> str:
 
 
 def page_bytes(document: ReleaseDocument, table: ReleasedTable, language: str, shared: OfAllLanguages | None = None) -> bytes:
-    """Return the whole card in a language. The page needs no other file and no network. The result depends on the arguments
-    alone.
-    """
+    """Write the card in a language, as a page that needs no other file and no network, from the arguments alone."""
     shared = shared or OfAllLanguages.of(document, table)
     variables = context(document, table, language, shared)
     text = (

@@ -59,8 +59,7 @@ class AssociationLines:
     Attributes
     ----------
     pairs : the pairs of columns whose association the rows preserve.
-    first, others : the same pairs, listed by column. The pairs in `first` are always visible. Readers can unfold the pairs in
-        `others`.
+    first, others : the same pairs, listed by column: those always visible, and those that readers can unfold.
     triples : some of the triples of columns whose joint association the rows preserve.
     apart : columns with rare bins that were counted separately.
     projected : whether rare combinations were replaced.
@@ -75,28 +74,24 @@ class AssociationLines:
 
     @property
     def sentences(self) -> list[str]:
-        """Return the keys of the sentences on the card that say which associations the rows preserve."""
         return uses_of(self.pairs)
 
 
 def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
-    """Summarise for which pairs of columns the released rows preserve the association. Return None if there is only one
-    column, or if nothing is known because release.json states impossible settings.
-    """
+    """Summarise for which pairs of columns the released rows preserve the association, or return None as `pairs_of`."""
     return pairs_of(of_document(document))
 
 
 def pairs_of(associations: Associations | None) -> CarriedPairs | None:
-    """Summarise for which pairs of columns the rows preserve the association. Return None if there is only one column, or
-    if nothing is known because release.json states impossible settings.
+    """Summarise for which pairs of columns the rows preserve the association.
+
+    Return None for a single column, or if release.json states impossible settings.
     """
     return None if associations is None or len(associations.names) < 2 else associations.carried
 
 
 def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:
-    """Choose the associations between columns that the card lists. Return None if the release has only one column, or if
-    nothing is known because release.json states impossible settings.
-    """
+    """Choose the associations that the card lists, or return None as `pairs_of`."""
     if rows is None or (pairs := pairs_of(rows)) is None:
         return None
     projection = published_projection(document.configuration.get("projection", {}))
@@ -111,8 +106,8 @@ def association_lines(document: ReleaseDocument, rows: Associations | None) -> A
 
 
 def pairs_not_carried(associations: Associations | None, question: QuestionTable) -> str:
-    """Name the pairs of columns in a question whose association the rows do not preserve, or preserve only for some members
-    (such as some persons of a household). The result is a phrase for readers. It is empty if there are no such pairs.
+    """Name the pairs of columns in a question whose association the rows do not preserve, or only for some members, or
+    return "".
     """
     if associations is None:
         return ""
@@ -128,7 +123,6 @@ def pairs_not_carried(associations: Associations | None, question: QuestionTable
 
 
 def _words_of(question: QuestionTable) -> set[str]:
-    """Return all words that occur in a question, among which are the names of its columns."""
     texts = (question.query, question.given, question.mean or "", question.minus or "")
     return {match[0].partition(".")[0] for text in texts for match in NAME_OR_TEXT.finditer(text)}
 
@@ -140,7 +134,7 @@ _COUNTING = 0.001  # Probability that the number of rows that pass the rules is 
 
 
 def band_text(document: ReleaseDocument) -> str:
-    """Explain the error bands in the pictures of the card. The text is empty if the pictures have no bands."""
+    """Explain the error bands in the pictures, or return "" if there are none."""
     band, criterion = error_band(document, 1), of_every_cell(document)
     if band is None or criterion is None:
         return ""
@@ -148,8 +142,8 @@ def band_text(document: ReleaseDocument) -> str:
 
 
 def drawn_text(document: ReleaseDocument) -> str:
-    """Explain that the criterion values describe only a random part of the rows of the file that pass the rules. The text
-    is empty if they describe all these rows, or if [partition] or [split] divided the rows.
+    """Explain that criterion values describe only a random part of the rows that pass the rules, or return "" if they do
+    not.
     """
     if not rows_were_drawn(document):
         return ""
@@ -164,8 +158,8 @@ def drawn_text(document: ReleaseDocument) -> str:
 
 
 def file_ends(document: ReleaseDocument) -> dict[str, str]:
-    """Return, for each criterion, the upper limit on its value for the whole file as text, such as "at most 0.02". The dict
-    is empty if the release used all rows that pass the rules, or if [partition] or [split] divided the rows.
+    """Return, by criterion, the upper limit on its value for the whole file, such as "at most 0.02", if the used rows were
+    drawn at random.
     """
     if not rows_were_drawn(document):
         return {}
@@ -181,15 +175,16 @@ def _file(document: ReleaseDocument) -> str:
 
 
 def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
-    """Return Kish's effective sample size, n^2 / sum of w^2: the number of independent rows that would give the same
-    standard errors as the released rows. If a row occurs exactly `minimum_count` times, its copies count as one draw with
-    this weight w, because the projection may have repeated it. Every other row counts as one draw with weight 1.
+    """Return Kish's effective sample size, n^2 / sum of w^2: the number of independent rows with the same standard errors.
 
-    A projection to a minimum count m keeps about a share k/m of the cells with k < m rows, and gives each kept cell exactly m
-    rows (theory 7.1, minimum count). The projection of such a cell adds m^2 (k/m)(1 - k/m) = k (m - k) to the variance of a
-    sum. Its own k rows add k, if they are independent draws. Together this is k (m - k + 1), which is at most k m. If blocks of
-    m equal rows are drawn, one draw for each block, the variance is k m. Cells that had m rows before the projection count as
-    blocks, too. So, apart from chance, the true effective size is not smaller than the result.
+    If a row occurs exactly `minimum_count` times, its copies count as one draw with this weight w, because the projection
+    may have repeated it. Every other row counts as one draw with weight 1.
+
+    A projection to a minimum count m keeps about a share k/m of the cells with k < m rows, and gives each kept cell exactly
+    m rows (theory 7.1, minimum count). The projection of such a cell adds m^2 (k/m)(1 - k/m) = k (m - k) to the variance of
+    a sum. Its own k rows add k, if they are independent draws. Together this is k (m - k + 1), at most k m, which is the
+    variance of one draw for each block of m equal rows. So, apart from chance, the true effective size is not smaller than
+    the result.
     """
     counts, n = table.counts.counts, table.counts.total
     blocks = int((counts == minimum_count).sum())
@@ -197,9 +192,8 @@ def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
 
 
 def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> Sequence[str]:
-    """Return warnings that standard errors computed from the released rows are too small. They are too small if the
-    projection (the last step of making a table) replaced or repeated rows, so that no row or no combination of a few
-    columns is rare. The sequence is empty if no warning is needed.
+    """Return warnings that standard errors from the released rows are too small, because the projection replaced or
+    repeated rows.
     """
     projection, least = published_projection(document.configuration.get("projection", {})), document.minimum_count
     if least == 1:
@@ -212,20 +206,16 @@ def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> Sequ
 
 
 def sentences(document: ReleaseDocument) -> Sequence[str]:
-    """Return paragraphs for the card that explain how to compute estimates from the published noisy tables. The sequence is
-    empty if the release has no estimates.
-    """
+    """Return the card's paragraphs on estimates from the published noisy tables, if the release has any."""
     return () if document.estimates is None else paragraphs_of("estimated", document, program(document))
 
 
 def measured_alone(document: ReleaseDocument) -> list[str]:
-    """Return the columns whose associations with all other columns were not measured: no noisy table or sum contains such a
-    column together with another column.
+    """Return the columns that no noisy table or sum contains together with another column.
 
-    In the rows, only plausibility rules associate these columns with others. No column is returned for a generator with unknown
-    tables, for a release with several models, or for a model with a public table. In these three cases, columns may be
-    associated without a common noisy table. A column of members stands for this column of the first member, the second member,
-    and so on.
+    Only plausibility rules then associate them with others. No column is returned for a generator with unknown tables, for
+    several models, or for a model with a public table, where columns may be associated otherwise. A column of members
+    stands for this column at every position.
     """
     together = _together(document)
     if not together or document.divided_rows is not None or document.configuration["generator"].get("prior"):
@@ -241,9 +231,7 @@ def measured_alone(document: ReleaseDocument) -> list[str]:
 
 
 def _together(document: ReleaseDocument) -> list[list[str]]:
-    """Return the columns of each noisy table and sum from which the rows were made, such as ["age", "sex"]. The list is
-    empty if these columns are not public.
-    """
+    """Return the columns of each noisy table and sum from which the rows were made, or an empty list if they are not public."""
     from synthrelease.generators import GENERATORS
 
     settings = document.configuration["generator"]
@@ -261,7 +249,7 @@ def _together(document: ReleaseDocument) -> list[list[str]]:
 
 
 def example(document: ReleaseDocument) -> str:
-    """Return an example of a question that has an estimate, or an empty string if no question has an estimate."""
+    """Return an example of a question that has an estimate, or ""."""
     part = document.estimates
     if part is None:
         return ""
@@ -282,9 +270,7 @@ _YEARS = (1500, 2200)  # Range of whole numbers that are written without a comma
 
 
 def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """Describe the value of a criterion in words. If it is stated who agreed to the threshold, such as an office or a
-    meeting, the text says so.
-    """
+    """Describe the value of a criterion in words, and who agreed to the threshold, if this is stated."""
     kind = criterion.criterion()
     if kind is None:
         return f"The kind of this criterion is {criterion.kind!r}."
@@ -292,13 +278,12 @@ def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
 
 
 def criterion_unit(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """Return the unit in which the value of a criterion is measured, or an empty string if the value has no unit."""
+    """Return the unit of a criterion value, or ""."""
     kind = criterion.criterion()
     return "" if kind is None else explain(kind).figure_unit(public_facts(document))
 
 
 def interval_text(interval: IntervalPart | None) -> str:
-    """Return the interval for the exact criterion value as a string."""
     if interval is None:
         return "not known"
     if interval.how == "exact":
@@ -311,9 +296,7 @@ def interval_text(interval: IntervalPart | None) -> str:
 
 
 def range_text(criterion: CriterionPart) -> str:
-    """Return the range of contributions of a row to a criterion value, such as "0 to 100". Contributions outside this range
-    are clipped to it. If nothing is clipped, return the range of the criterion value itself.
-    """
+    """Return the range to which contributions of a row are clipped, such as "0 to 100", or the range of the criterion value."""
     clipped = criterion.parameters.get("range")
     low, high = clipped if clipped is not None else (criterion.best, criterion.worst)
     return f"{figure(low)} or more" if high is None else f"{figure(low)} to {figure(high)}"
@@ -324,11 +307,10 @@ NUMBERS = ("threshold", "released value", "interval", "limit for the file", "eps
 
 
 def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
-    """Return the table of criteria on the card. Each row describes one criterion, and is a dict from the headings of the
-    columns to the cells.
+    """Return the table of criteria on the card, each a dict from headings to cells.
 
-    The cells for type, threshold, criterion value, epsilon, mechanism, range, sensitivity and noise are as in Table 2 of Hod &
-    Canetti (2024).
+    The cells for type, threshold, criterion value, epsilon, mechanism, range, sensitivity and noise are as in Table 2 of
+    Hod & Canetti (2024).
     """
     limits = file_ends(document)
     met = "within threshold" if document.selection.joint_test else "met"
@@ -352,16 +334,14 @@ def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
 
 
 def shared_text(document: ReleaseDocument) -> str:
-    """Return an explanation of the noise vector that several criterion values share, or an empty string if no criterion values
-    share noise.
-    """
+    """Explain the noise vector that several criterion values share, or return ""."""
     names = [part.name for part in document.criteria if part.one_noise]
     return said("shared", names) if names else ""
 
 
 def answered_text(document: ReleaseDocument) -> str:
-    """Explain that some criterion values were computed from the published noisy tables instead of from the private file,
-    and with what confidence they are upper bounds. The text is empty if there are no such criteria.
+    """Explain which criterion values are upper bounds from the published noisy tables, and with what confidence, or return
+    "".
     """
     names, bounds = [part.name for part in document.criteria if part.answered], document.selection.bounds
     if not names or bounds is None:
@@ -370,14 +350,12 @@ def answered_text(document: ReleaseDocument) -> str:
 
 
 def generator_text(family: str) -> str:
-    """Return the sentences that describe a family of generators, or an empty string for an unknown family."""
+    """Describe a family of generators, or return "" for an unknown one."""
     return GENERATORS[family].words if family in GENERATORS else ""
 
 
 def projection_text(settings: Parameters) -> str:
-    """Return the sentences that describe a projection, the last step of making a table: after it, no row or no combination
-    of a few columns is too rare. The string is empty for an unknown projection.
-    """
+    """Describe a projection, the last step of making a table, or return "" for an unknown one."""
     projection = published_projection(settings)
     return "" if projection is None else projection.sentence
 
@@ -388,19 +366,17 @@ number."""
 
 
 def rule_scope(applies_to: Sequence[str]) -> str:
-    """Return a phrase that says whether a plausibility rule applies to the private rows, to the released rows, or to both."""
+    """Return a phrase for the rows to which a rule applies: private, released, or both."""
     return " and ".join(_SCOPES.get(scope, scope) for scope in applies_to)
 
 
 def parameter_texts(parameters: Parameters) -> list[tuple[str, str]]:
-    """Describe settings in words: return the name and the value of each setting as they appear on the card."""
+    """Return the name and the value of each setting in words."""
     return [(words(name), _tables(value) if name == "tables" else in_words(value)) for name, value in parameters.items()]
 
 
 def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str:
-    """Return a sentence for a column with very many bins, which says that the card lists only some of them, and what share
-    of the rows these have.
-    """
+    """Return a sentence on a column with very many bins, of which the card lists only some."""
     rows = share(sum(counts[index] for index in listed) / total)
     return (
         f"The table above lists only the {len(listed)} bins with the most rows. They have {rows} of all rows. release.json "
@@ -409,7 +385,7 @@ def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str
 
 
 def bin_text(column: ColumnPart, index: int) -> str:
-    """Return a description of a bin: its values, edges or categories, or that the value is missing."""
+    """Describe the values, edges or categories of a bin, or that the value is missing."""
     bin_ = column.bins[index]
     if bin_.missing:
         also = f" (the original file may write {', '.join(column.missing_values)})" if column.missing_values else ""
@@ -428,16 +404,14 @@ def bin_text(column: ColumnPart, index: int) -> str:
 
 
 def value_text(column: ColumnPart, value: float, digits: int = 4) -> str:
-    """Format a value of a column as a string. Years have no comma."""
+    """Format a value of a column. Years have no comma."""
     low, high = column.bounds or (0, 0)
     years = column.part == "year" or (column.kind == "integer" and low >= _YEARS[0] and high <= _YEARS[1])
     return figure(value, digits).replace(",", "") if years else figure(value, digits)
 
 
 def _enumerated(names: Sequence[str]) -> str:
-    """Return a list of names as a string. If there are many names, the string contains only the first names and the number of
-    further names.
-    """
+    """List names or, of many, the first ones and the number of others."""
     if len(names) <= MOST_LISTED:
         return ", ".join(names)
     first = names[: MOST_LISTED // 2]
@@ -445,9 +419,7 @@ def _enumerated(names: Sequence[str]) -> str:
 
 
 def _tables(value: Any) -> str:
-    """Describe in words which tables a formula names. For example, "age:region + 2 sex" becomes "age by region, sex (weight
-    2)".
-    """
+    """Describe a formula of tables in words: "age:region + 2 sex" becomes "age by region, sex (weight 2)"."""
     if not isinstance(value, str):
         return in_words(value)
     terms, head = [], "by cells: " * value.startswith("by cells:")
@@ -463,9 +435,7 @@ _SCOPES = {"raw": "original records", "synthetic": "released rows"}
 
 
 def ending_text(document: ReleaseDocument) -> str:
-    """Return a sentence that says how the number of rounds was limited. A round is one attempt to make a table that meets
-    all criteria.
-    """
+    """Return a sentence on how the number of rounds (attempts to make a table) was limited."""
     return said("ending", document.selection)
 
 
@@ -473,15 +443,13 @@ def ending_text(document: ReleaseDocument) -> str:
 
 
 def domain_text(document: ReleaseDocument) -> str:
-    """Return sentences about the files that the guarantee covers, and about the number of rows that the release used."""
+    """Return sentences about the files that the guarantee covers, and the number of rows that the release used."""
     shortfall = f"{float(Fraction(document.domain.shortfall or 0)):g}"
     return said("domain", document, rows_left_out(document), shortfall, NOT_COVERED)
 
 
 def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
-    """Return the public estimate of how many records of the file the release left out, or None if nothing is published
-    about them.
-    """
+    """Return the public estimate of how many records of the file the release left out, or None."""
     domain = document.domain
     return RowsLeftOut.told(
         way=domain.way,
@@ -494,9 +462,7 @@ def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
 
 
 def left_out_text(document: ReleaseDocument) -> str:
-    """Return sentences that say how missing values, values out of range, and rows that break rules for the private file were
-    treated.
-    """
+    """Return sentences on how missing values, values out of range, and rows that break rules were treated."""
     # the other columns follow from these columns and exclude no row
     columns = [column for column in document.columns if column.source]
     missing = {policy: [column.name for column in columns if column.missing == policy] for policy in ("drop", "error")}
@@ -540,9 +506,7 @@ def _outside(columns: Iterable[ColumnPart], policy: str) -> Iterable[str]:
 
 
 def person_text(document: ReleaseDocument) -> str:
-    """Return sentences that say how well a person is protected who has several records in the file, or whose rows are found
-    by a key.
-    """
+    """Return sentences on the protection of a person with several records, or whose rows are found by a key."""
     person, domain = document.guarantee.person, document.domain
     if domain.persons is None:
         return said("person", document, loss_of_groups(Fraction(document.guarantee.delta_exact)))
@@ -555,8 +519,8 @@ def person_text(document: ReleaseDocument) -> str:
 
 
 def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
-    """Return an upper bound on the probability of guessing correctly which of two neighbouring files was used, as a
-    percentage. Before the release, both files are equally likely.
+    """Return an upper bound, as a percentage, on the probability of guessing correctly which of two equally likely
+    neighbouring files was used.
 
     The bound is (e^epsilon + delta) / (1 + e^epsilon): theory 1.4, two worlds. With `whole_person`, the files differ in all
     records of one person.
@@ -569,10 +533,7 @@ def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
 
 
 def right_guess_text(document: ReleaseDocument) -> str:
-    """Explain how likely it is that somebody guesses correctly which of two neighbouring files was used. If a key
-    identifies the persons, such files differ in all rows of one person; the sentences then also cover files that differ in
-    one row only.
-    """
+    """Explain how likely a correct guess between two neighbouring files is, also for one row of a person with several."""
     whole = document.domain.persons is not None and document.guarantee.person.records > 1
     return said("guess", right_guess(document, whole_person=whole), right_guess(document) if whole else "")
 
@@ -584,12 +545,10 @@ states the largest probability after the release.
 
 
 def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
-    """Return the paragraphs, with headings, that explain the guarantee in the terms of data protection law: singling out,
-    linking, inference.
+    """Return the paragraphs, with headings, that explain the guarantee in the terms of data protection law.
 
-    The paragraphs are about a person if the release gives a guarantee for a whole person. Otherwise they are about a record.
-    If delta is not 0, only the guess between two equally likely files has a bound that holds without exception (theory 1.4,
-    two worlds).
+    They are about a person if the release gives a guarantee for a whole person, otherwise about a record. If delta is not
+    0, only the guess between two equally likely files has a bound without exception (theory 1.4, two worlds).
     """
     person = document.guarantee.person
     whole = person.epsilon_exact is not None and person.delta_exact is not None
@@ -612,8 +571,8 @@ def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
 
 
 def attack_sentences(attacks: AttacksTable | None, *, all_columns: bool = False) -> Sequence[str]:
-    """Return a paragraph for each attack on public rows, with the upper bound on success that follows from epsilon. If the
-    release has no results of attacks, return a sentence that says so.
+    """Return a paragraph for each attack on public rows, with the upper bound on success from epsilon, or say that there is
+    none.
 
     Parameters
     ----------
@@ -625,9 +584,7 @@ def attack_sentences(attacks: AttacksTable | None, *, all_columns: bool = False)
 
 
 def _after(belief: Fraction, factor: Fraction) -> str:
-    """Return the probability of a belief after its odds have been multiplied by this factor, rounded up to a tenth of a
-    percentage point.
-    """
+    """Return the probability of a belief whose odds grow by this factor, rounded up to a tenth of a percentage point."""
     exact = belief * factor / (belief * factor + 1 - belief)
     return f"{math.ceil(1000 * exact) / 10:g}%"
 
@@ -636,9 +593,9 @@ def _after(belief: Fraction, factor: Fraction) -> str:
 
 
 def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:
-    """Return each rare bin that the generator counted separately, as the name of the column and the label of the bin.
+    """Return the column and label of each rare bin that the generator counted separately.
 
-    The label is empty for a column of members. It is also empty if the released bins differ from the measured bins.
+    The label is empty for a column of members, or if the released bins differ from the measured bins.
     """
     text = document.configuration["generator"].get("rare_bins")
     if not text:
@@ -663,16 +620,15 @@ PART = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Useful:
-    """The errors of the counts in estimates.csv. They show readers when a group is too small for reliable numbers, and when
-    the estimates are better than counts of the released rows.
+    """The errors of the counts in estimates.csv, which show when groups are too small, or estimates better than counts of
+    rows.
 
     Attributes
     ----------
-    errors : errors in release.json by column and by pair of columns ("a:b"). Each error is half of the width of the widest
-        interval. These errors are not strict limits, because one in twenty may be larger.
+    errors : half of the width of the widest interval, by column and by pair of columns ("a:b"). One error in twenty may be
+        larger.
     together : the columns of each noisy table.
-    of_any_pair : the limit that a criterion gives for every cell of every pair of columns, or infinite if no criterion gives
-        one.
+    of_any_pair : the limit that a criterion gives for every cell of every pair of columns, or infinity.
     """
 
     errors: Mapping[str, int]
@@ -681,23 +637,23 @@ class Useful:
 
     @classmethod
     def of(cls, document: ReleaseDocument, of_any_pair: float | None = None) -> Useful | None:
-        """Read the errors of the counts in estimates.csv from release.json. Return None if it states no errors."""
+        """Read the errors from release.json, or return None if it states none."""
         part = document.estimates
         if part is None or not part.errors:
             return None
         return cls(errors=part.errors, together=part.together, of_any_pair=math.inf if of_any_pair is None else of_any_pair)
 
     def least_of_a_bin(self, column: str) -> float | None:
-        """Return how many rows a bin of this column must have so that the error of its count is at most 50% of the count.
-        Return None if the errors are unknown.
-        """
+        """Return how many rows a bin needs for an error of at most 50% of its count, or None if errors are unknown."""
         error = self.errors.get(column)
         return None if error is None else error / PART
 
     def least_group(self, first: str, second: str) -> float | None:
-        """Return how many rows a group (a bin of the column `first`) must have, so that the shares of the bins of the
-        column `second` within it are known up to 5 percentage points. The number is infinite if nothing is known about this
-        pair of columns, and None if the pair was measured but its error is unknown.
+        """Return how many rows a bin of `first` needs for its shares of the bins of `second` to be known up to 5 percentage
+        points.
+
+        The number is infinite if nothing is known about this pair of columns, and None if it was measured but its error is
+        unknown.
         """
         error = self.errors.get(f"{first}:{second}", self.errors.get(f"{second}:{first}"))
         least = min(math.inf if error is None else error, self.of_any_pair) / POINTS
@@ -706,9 +662,7 @@ class Useful:
 
     @property
     def rule(self) -> str:
-        """Return sentences that say for which groups readers should use the estimates instead of counting the released
-        rows.
-        """
+        """Sentences on the groups for which estimates are better than counts of released rows."""
         pairs = [error for name, error in self.errors.items() if ":" in name]
         if not pairs:
             return ""
@@ -717,7 +671,7 @@ class Useful:
 
 
 def _rounded_up(number: float) -> int:
-    """Round a number up to two significant digits. For example, 1,234 becomes 1,300."""
+    """Round a number up to two significant digits: 1,234 becomes 1,300."""
     step = 10 ** max(0, math.floor(math.log10(max(number, 1))) - 1)
     return math.ceil(number / step) * step
 
@@ -726,8 +680,8 @@ def _rounded_up(number: float) -> int:
 
 
 def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[str, str, str, str, str]]:
-    """Return, for each question that the release is meant to answer, the five cells of its row on the card: the question,
-    its purpose, how large the error of the answer is, why, and the estimate.
+    """Return a row of the card for each intended question: the question, its purpose, the error of the answer, why, and the
+    estimate.
     """
     if not document.intended_queries:
         return []
@@ -748,7 +702,5 @@ def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[
 
 
 def _lacking(rows: Associations | None, intended: QuestionTable, answer: StatedAnswer) -> str:
-    """Name the associations that the answer to a question needs but that the rows do not preserve. The text is empty if a
-    criterion limits the error of the answer.
-    """
+    """Name the associations that an answer needs but that the rows do not preserve, unless a criterion limits its error."""
     return "" if answer.word == "covered by a criterion" else pairs_not_carried(rows, intended)
