@@ -1,2 +1,2 @@
-"""Read the configuration and the acceptance file of a release, and validate them with pydantic models. All mistakes are
-reported together."""
+"""Read and validate the configuration and the acceptance file of a release, with pydantic models. All mistakes are reported
+together."""

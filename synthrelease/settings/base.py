@@ -1,5 +1,4 @@
-"""Define the base class and the shared field types for all tables of the configuration and the acceptance file. Unknown keys
-raise an error."""
+"""Define the base class and the shared field types of all tables of the configuration and the acceptance file."""
 
 from __future__ import annotations
 
@@ -29,8 +28,8 @@ NO_NAME = (
 
 
 def is_label(text: str) -> bool:
-    """Return whether a text can be the label of a bin. A label must be one line of 1 to 200 characters that a spreadsheet
-    program does not interpret as a formula."""
+    """Return whether a text can be the label of a bin: one line of 1 to 200 characters that no spreadsheet interprets as a
+    formula."""
     return not is_executable(text) and bool(text.strip()) and len(text) <= 200 and len((text + " ").splitlines()) == 1
 
 
@@ -40,8 +39,7 @@ _FRACTION = re.compile(FRACTION_PATTERN)
 
 
 def checked(holds: Callable[[Any], object], expected: str) -> AfterValidator:
-    """Return a validator for a field. The validator raises UnexpectedValue if `holds` is false for a value. The text `expected`
-    describes the valid values."""
+    """Return a validator for a field, which raises UnexpectedValue with the text `expected` if `holds` is false for a value."""
 
     def check(value: Any) -> Any:
         if not holds(value):
@@ -59,14 +57,13 @@ Reason = Annotated[Line, Field(max_length=500)]
 
 @dataclass(frozen=True)
 class NamesColumns:
-    """Mark a setting that names columns of the release. The mark says how the setting changes when a column is removed from the
-    configuration.
+    """Mark a setting that names columns of the release, and say how it changes when a column is removed from the configuration.
 
     Attributes
     ----------
-    way : what the program does when a column is removed. "about" removes the whole table, because the table describes only this
-        column. "among" removes the column from a list. "keys" removes the entry whose key is the column. "terms" removes the
-        terms of `tables` that contain the column.
+    way : what the program does when a column is removed. "about" removes the whole table, which describes only this column;
+        "among" removes the column from a list, "keys" the entry whose key it is, and "terms" the terms of `tables` that contain
+        it.
     """
 
     way: Literal["about", "among", "keys", "terms"]
@@ -78,8 +75,8 @@ KEYS, TERMS = NamesColumns("keys"), NamesColumns("terms")
 
 
 def naming_columns(model: type[BaseModel]) -> dict[str, str]:
-    """Return the settings of a table of the configuration that contain names of columns. With each setting, return a text
-    that says how the setting changes when a column is removed (the attribute `way` of `NamesColumns`)."""
+    """Return the settings of a table that contain names of columns, each with how it changes when a column is removed
+    (`NamesColumns.way`)."""
     named = ((name, mark) for name, field in model.model_fields.items() for mark in field.metadata)
     return {name: mark.way for name, mark in named if isinstance(mark, NamesColumns)}
 
@@ -102,8 +99,8 @@ class SpecTable(BaseModel):
         return value
 
     def contradictions(self) -> Iterator[str | Unexpected]:
-        """Yield the contradictions between settings of the table. Each contradiction is a sentence or an `Unexpected`
-        exception. The program reports only the first one."""
+        """Yield the contradictions between settings, as sentences or `Unexpected` exceptions. Only the first one is
+        reported."""
         yield from ()
 
     @model_validator(mode="after")
@@ -127,14 +124,14 @@ class AgreedTable(SpecTable):
 
     @property
     def words(self) -> str:
-        """Return a sentence that says who agreed to the threshold of a criterion, and when."""
+        """Return a sentence that says who agreed to the threshold, and when."""
         return f"Threshold agreed by {self.by} on {self.on.isoformat()}."
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake in a setting that shows only when the columns are known, such as an unknown column name. It consists of the
-    name of the field, the message and a suggested name. `errors.mistake` formats the message from `text` and `found`."""
+    """A mistake that shows only when the columns are known, such as an unknown column name: the field, the message (from `text`
+    and `found`, by `errors.mistake`), and a suggested name."""
 
     field: str
     text: str
@@ -143,7 +140,7 @@ class Mistake:
 
 
 def unknown(field: str, what: str, names: Iterable[str], known: Collection[str]) -> Iterator[Mistake]:
-    """Yield a mistake for each unknown name. Each mistake suggests the most similar known name, if there is one."""
+    """Yield a mistake for each unknown name, with the most similar known name, if any."""
     for name in names:
         if name not in known:
             fault = f"{name!r} is not {what} ({listing(known)})" if known else f"{name!r} is not {what}, because there is none"
@@ -171,5 +168,5 @@ class ReleasedPrior(SpecTable):
 
     @property
     def name(self) -> str:
-        """Return the name under which the program lists this release among the public tables."""
+        """Return the name of this release among the public tables."""
         return f"{RELEASED}{self.release}"

@@ -1,8 +1,7 @@
-"""Define the table [card]. It contains the steward's texts about a release, in one or more languages, and facts for data
-catalogues.
+"""Define the table [card]: the steward's texts about a release, in one or more languages, and facts for data catalogues.
 
-The texts do not contain results of the release, because the package `bundle` computes these results and adds them to the card.
-The texts are plain text without markup. An empty line starts a new paragraph.
+The texts are plain text, with an empty line before a new paragraph. They contain no results of the release, which the package
+`bundle` adds to the card.
 """
 
 from __future__ import annotations
@@ -270,13 +269,13 @@ class CardTable(CardTexts):
         return {name: value for name, value in dump(self).items() if name not in left_out}
 
     def texts(self, language: str) -> CardTexts | None:
-        """Return the texts of the card in the given language, or None if the card has no texts in this language."""
+        """Return the texts in this language, or None."""
         texts = {"en": self.en, "he": self.he}[language]
         return self if texts is None and language == self.language else texts
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Return all languages in which the card has texts. The main language comes first."""
+        """Return all languages in which the card has texts, the main language first."""
         further = [language for language in LANGUAGES if language != self.language and self.texts(language) is not None]
         return (self.language, *further)
 
@@ -291,12 +290,7 @@ def is_email(contact: str) -> bool:
 
 
 def gaps(card: CardTable, columns: tuple[str, ...]) -> Iterator[str]:
-    """Yield the TOML paths of the texts that are missing from the card. The program prints a warning for them before a release.
-
-    Parameters
-    ----------
-    columns : the names of the released columns.
-    """
+    """Yield the TOML paths of the texts that the card lacks, given the released columns. A release warns about them."""
     fields = ("contact", "licence", "region", "justification", "tuning", "access", "registry_authors")
     yield from (f"card.{name}" for name in fields if not getattr(card, name))
     if card.licence and card.licence not in LICENCES and not card.licence_url:

@@ -1,5 +1,5 @@
-"""Define the tables [input], [columns.NAME] and [[rules]]. They say how the program reads a file and assigns its values to
-public bins. This module also contains the error messages for files that cannot be read."""
+"""Define the tables [input], [columns.NAME] and [[rules]], by which the program reads a file and assigns its values to public
+bins, and the error messages for files that cannot be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from synthrelease.settings.base import Line, SpecTable
 
 
 def _bins(value: Any) -> Any:
-    """Return the bins if they are valid; otherwise raise UnexpectedValue. All invalid values get the same message."""
+    """Return the bins if they are valid; otherwise raise UnexpectedValue, always with the same message."""
     if isinstance(value, Mapping):
         if all(_is_texts(group) for group in value.values()):
             return value
@@ -100,8 +100,7 @@ values in order to explain why it refuses them."""
 
 
 def _missing_rule(value: Any) -> Any:
-    """Return the value of the setting `missing`. If this value asks for imputation from other records, raise Unexpected with a
-    message that names the allowed values."""
+    """Return the value of the setting `missing`. A value that asks for imputation from other records raises Unexpected."""
     if isinstance(value, str) and re.sub(r"[\s_-]+", " ", value.strip().lower()) in IMPUTING:
         raise Unexpected(
             f"{value!r} is not possible: missing values must not be filled from other private records, because one person's "
@@ -153,14 +152,13 @@ class FixedWidthTable(SpecTable):
                 yield f"Positions are [first, last] or [first, last, decimals], with 1 <= first <= last <= {MOST_CHARACTERS:,}"
 
     def table_of(self, needed: Sequence[str], record: str | None) -> tuple[str, dict[str, Position]]:
-        """Return the record type of the lines to read from a fixed-width file, such as household or person, and the
-        positions of the columns in these lines. If the file has no record types, the returned record type is an empty text.
+        """Return the record type of the lines to read ("" if the file has none), and the positions of the columns in these
+        lines.
 
         Parameters
         ----------
         needed : the columns to read.
-        record : the record type that the steward chose, or None. With None, the function chooses the first type that has all
-            needed columns.
+        record : the record type that the steward chose, or None for the first type that has all needed columns.
         """
         if not self.records:
             return "", self.columns
@@ -338,9 +336,8 @@ class ColumnTable(SpecTable):
 
     @property
     def counts(self) -> Mapping[str, tuple[str, ...]] | None:
-        """Return None, because this column is read from the file. A column that summarises indicators, such as columns for
-        single diagnoses, returns the names of these columns instead, each with the categories that mean that the indicator
-        applies. See `settings.wide.IndicatorColumn`."""
+        """Return None for a column that is read from the file. A column that summarises indicators returns their columns, each
+        with the categories that mean that the indicator applies (`settings.wide.IndicatorColumn`)."""
         return None
 
     @field_validator("bounds")
@@ -388,7 +385,7 @@ DEFAULT = "other"
 
 
 def unlisted_label(table: ColumnTable) -> str | None:
-    """Return the label of the category for unlisted texts, or None if the column has no such category."""
+    """Return the label of the category for unlisted texts, or None."""
     if table.outside is None:
         return table.outside_label
     if table.outside != "bin":
@@ -397,23 +394,23 @@ def unlisted_label(table: ColumnTable) -> str | None:
 
 
 def outside_of(table: ColumnTable, policy: InputTable) -> str:
-    """Return how the program treats texts of the file that the table of a column does not list: "bin" (they get their own
-    category), "drop" or "error". For categories and codes, "clip" in [input] has the same effect as "drop"."""
+    """Return how texts that the table of a column does not list are treated: "bin" (a category of their own), "drop" or
+    "error". For categories and codes, "clip" in [input] means "drop"."""
     if unlisted_label(table) is not None:
         return "bin"
     return "drop" if policy.outside == "clip" and table.outside is None else table.outside or policy.outside
 
 
 def unlisted_member(table: ColumnTable) -> str | None:
-    """Return the name under which lists of groups contain the category of unlisted texts, or None if the column has no such
-    category. It is the code that has the label for unlisted texts. If no code has this label, the name is the label itself."""
+    """Return the name of the category of unlisted texts in lists of groups, or None: the code with the label for unlisted
+    texts, or the label itself."""
     label, codes = unlisted_label(table), table.codes if isinstance(table.codes, Mapping) else {}
     return next((code for code, of_code in codes.items() if of_code == label), label)
 
 
 def with_unlisted(groups: Mapping[str, list[str]], member: str | None) -> Mapping[str, list[str]]:
-    """Add the category of unlisted texts (`member`) to the groups of a column, if no group lists it. It is added to the
-    group with the same name, or to a new group. Return the groups."""
+    """Return the groups of a column with the category of unlisted texts (`member`): unless a group lists it, in the group of
+    the same name or a new group."""
     if member is None or any(member in group for group in groups.values()):
         return groups
     return {**groups, member: [*groups.get(member, ()), member]}
@@ -440,8 +437,8 @@ DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", "
 
 
 class Unreadable(Exception):
-    """Raised for a line of a CSV file that cannot be read. `fault` is the predicate of a sentence about the row, such as
-    "contains a zero byte". `advice` says what the user can do."""
+    """A line of a CSV file cannot be read. `fault` is the predicate of a sentence about the row, such as "contains a zero
+    byte", and `advice` says what the user can do."""
 
     def __init__(self, fault: str, advice: str):
         super().__init__(fault)
@@ -478,8 +475,7 @@ def ragged(expected: int, fields: int) -> Unreadable:
 
 
 def wrong_quotes(long: bool, longest: int, row: int) -> str:
-    """Return the message about an unpaired quotation mark. If `long` is true, the message also mentions that a field may be too
-    long."""
+    """Return the message about an unpaired quotation mark, or, if `long` is true, about a field that may also be too long."""
     if long:
         return f"{_place(row)} contains an open quote, or a field of more than {longest:,} characters."
     return f"{_place(row)} contains an open quote, or text after a closing quote. Quotes around a field must be in pairs."
@@ -495,7 +491,7 @@ def utf_16(encoding: str) -> str:
 
 def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | None) -> str:
     """Return the message about required columns that are not in the header. `guess` is a name in the header that may be the
-    first missing column."""
+    first of them."""
     if guess:
         column = f"for the column {missing[0]!r} in the configuration"
         advice = f"If {guess!r} in the header is this column, set source = {guess!r} {column}."

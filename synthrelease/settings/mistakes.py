@@ -1,5 +1,4 @@
-"""Validate TOML tables with pydantic models. Every mistake becomes a `Problem`, which contains the file, the TOML path and a
-message."""
+"""Validate TOML tables with pydantic models. Every mistake becomes a `Problem`, with the file, the TOML path and a message."""
 
 from __future__ import annotations
 
@@ -22,8 +21,8 @@ _SAID = tomllib.loads(Path(__file__).with_name("mistakes.toml").read_text(encodi
 
 
 def _refusal(reasons: Sequence[Mapping[str, Any]], name: str) -> str | None:
-    """Explain why the program refuses a method or setting with this name, and what to use instead. Return None if the name is
-    not one of these methods or settings."""
+    """Explain why the program refuses a method or setting of this name, and what to use instead. Return None for other
+    names."""
     spoken = re.sub(r"[\s_-]+", " ", name.strip().lower())
     return next((" ".join(entry["why"].split()) for entry in reasons if any(word in spoken for word in entry["words"])), None)
 
@@ -34,8 +33,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Problems:
-    """Collects the problems of a configuration and its acceptance file. `file` is the path of the configuration, and `found` is
-    the list of problems."""
+    """Collects the problems, in `found`, of a configuration `file` and its acceptance file."""
 
     def __init__(self, configuration: ConfigurationFile):
         self._configuration = configuration
@@ -49,18 +47,16 @@ class Problems:
         self.found.append(Problem(file or self.file, path, mistake(text, found), suggestion))
 
     def add_unknown(self, path: str, what: str, names: Iterable[str], known: Collection[str], file: str | None = None) -> None:
-        """Add a problem for each unknown name. Each problem suggests the most similar known name, if there is one."""
+        """Add a problem for each unknown name, with the most similar known name, if any."""
         for wrong in unknown(path, what, names, known):
             self.add(path, wrong.text, wrong.found, wrong.suggestion, file)
 
     def add_error(self, path: str, error: Unexpected, file: str | None = None) -> None:
-        """Add a problem at the given path, with the message and the suggestion of an exception."""
+        """Add a problem with the message and the suggestion of an exception."""
         self.add(path, error.message, None, error.suggestion, file)
 
     def add_mistakes(self, where: str, mistakes: Iterable[Mistake], file: str | None = None) -> bool:
-        """Add mistakes that were found in one table of the configuration, such as "criteria[2]", whose TOML path is `where`.
-        Return whether there are any mistakes.
-        """
+        """Add mistakes in the table at the TOML path `where`, such as "criteria[2]". Return whether there are any."""
         earlier = len(self.found)
         for wrong in mistakes:
             self.add(f"{where}.{wrong.field}", wrong.text, wrong.found, wrong.suggestion, file)
@@ -74,8 +70,7 @@ class Problems:
     def class_for(
         self, where: str, key: str, table: Mapping[str, Any], known: Mapping[str, type[Model]], file: str
     ) -> type[Model] | None:
-        """Return the class whose name is the value of the setting `key`. If there is no such class, add a problem and return
-        None."""
+        """Return the class that the setting `key` names. If there is none, add a problem and return None."""
         chosen = table.get(key)
         name = "" if chosen is None else str(chosen)
         if name in known:
@@ -90,8 +85,7 @@ class Problems:
 
 
 def located(problems: list[Problem], file: ConfigurationFile) -> list[Problem]:
-    """Return the problems, with the correct file for each. If a problem is in an inherited table, it names the file that
-    contains this table."""
+    """Return the problems, each with the file that contains the table, which may be inherited."""
     path = str(file.path)
     return [replace(problem, file=str(file.file_of(problem.path))) if problem.file == path else problem for problem in problems]
 
@@ -102,7 +96,7 @@ ValidatedModel = TypeVar("ValidatedModel", bound=BaseModel)
 def validated(
     model: type[ValidatedModel], table: Mapping[str, Any], file: str, path: str = ""
 ) -> ValidatedModel | list[Problem]:
-    """Validate a table. Return an instance of the model or, if the table has mistakes, the list of problems."""
+    """Validate a table. Return an instance of the model, or the list of problems."""
     try:
         return model.model_validate(dict(table))
     except ValidationError as error:
@@ -118,7 +112,7 @@ def validated(
 
 
 def valid(model: type[ValidatedModel], table: Mapping[str, Any], file: str) -> ValidatedModel:
-    """Validate a table, and return an instance of the model. If the table has mistakes, raise SpecError with all of them."""
+    """Return an instance of the model. Raise SpecError with all mistakes of the table."""
     result = validated(model, table, file)
     if isinstance(result, list):
         raise SpecError(result)
@@ -156,14 +150,14 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
 
 
 def with_separators(value: Any) -> Any:
-    """Return a limit of a number as text, such as "1,000,000" or "0.05". Return any other value unchanged."""
+    """Return a limit of a number as text, such as "1,000,000" or "0.05", and any other value unchanged."""
     if not isinstance(value, int | float):
         return value
     return f"{int(value):,}" if abs(value) < 1e15 and value == int(value) else f"{value:g}"
 
 
 def _fields_at(model: type[BaseModel], steps: Sequence[str | int]) -> list[str]:
-    """Return the names of the settings that are allowed in the nested table at a path inside the table of `model`."""
+    """Return the settings that are allowed in the nested table at a path inside the table of `model`."""
     for step in steps:
         field = model.model_fields.get(str(step)) if isinstance(step, str) else None
         inner = _models_in(field.annotation) if field else [model]

@@ -1,5 +1,4 @@
-"""Define the optional tables of the configuration, such as [members], [calibration], [series] and [design]. Most releases do
-not need them."""
+"""Define the optional tables of the configuration, such as [members], [calibration], [series] and [design]."""
 
 from __future__ import annotations
 
@@ -86,8 +85,7 @@ class ScoutTable(SpecTable):
 
     @property
     def cap(self) -> Cap:
-        """Return the cap, a limit on the total cost of this release and the scout, an earlier release of noisy tables.
-        Raises Unexpected if the scout leaves no budget for the release."""
+        """Return the cap on scout and release. Raises Unexpected if the scout leaves no budget for the release."""
         return Cap(epsilon=self.epsilon, delta=self.delta, rho=self.rho, rare=self.rare, tests=self.tests)
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -169,12 +167,11 @@ class MembersTable(SpecTable):
     rules: list[RuleTable] = Field(default=[], max_length=50)
 
     def members_with(self, missing: str) -> Linked:
-        """Return a description of how one record contains a root, such as a household, and the columns of its members, such
-        as age_1 and age_2.
+        """Return how one record contains a root and the columns of its members, such as age_1 and age_2.
 
         Parameters
         ----------
-        missing : the setting `missing` of [input], which is the default for columns.
+        missing : the setting `missing` of [input], the default for columns.
         """
         return Linked(
             key=self.key,
@@ -191,7 +188,7 @@ class MembersTable(SpecTable):
 
 
 def _totals(value: Any) -> Any:
-    """Return the totals if they are valid numbers; otherwise raise Unexpected. The names of the groups are checked later."""
+    """Return the totals; raise Unexpected for invalid numbers. The names of the groups are checked later."""
     if isinstance(value, str):
         return value
     if not isinstance(value, Mapping) or not value:
@@ -204,7 +201,7 @@ def _totals(value: Any) -> Any:
 
 
 def is_total(value: Any) -> bool:
-    """Return whether a value can be a total: a finite number of at least 0."""
+    """Return whether a value is a finite number of at least 0."""
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
@@ -320,13 +317,11 @@ class SeriesTable(SpecTable):
 
     @property
     def fixed(self) -> frozenset[str]:
-        """Return the names of the settings of [series] that are fixed before a release runs, because they belong to a plan
-        over several years. The result is empty if there is no plan."""
+        """Return the settings of [series] that a plan over several years fixes before a release, none without a plan."""
         return frozenset(() if self.years is None else set(type(self).model_fields) - {"earlier", "corrects", "reason"})
 
     def horizon(self, records: int) -> Horizon:
-        """Return the plan for several years. `records` is the maximum number of records that a person has in the file of one
-        year."""
+        """Return the plan for several years. `records` is the maximum number of records of a person in the file of one year."""
         count = self.years or 1
         in_all = min(self.records or records * count, records * count)
         return Horizon(
@@ -341,7 +336,7 @@ class SeriesTable(SpecTable):
 
     @property
     def several_releases(self) -> bool:
-        """Return whether the series has other releases, either earlier or planned ones."""
+        """Return whether the series has other releases, earlier or planned."""
         return bool(self.earlier) or self.years is not None
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -370,7 +365,7 @@ class SeriesTable(SpecTable):
 
     @property
     def epsilons(self) -> tuple[Fraction, ...]:
-        """Return the largest epsilon of the release of each year, in the order of the years."""
+        """Return the largest epsilon of each year's release."""
         epsilons = self.epsilon if isinstance(self.epsilon, tuple) else (self.epsilon or Fraction(0),)
         return (*epsilons, *epsilons[-1:] * ((self.years or 0) - len(epsilons)))
 
@@ -398,8 +393,7 @@ class PopulationTable(SpecTable):
 
 
 def _effect(value: Any) -> Any:
-    """Return the value of the setting `effect` if it is valid; otherwise raise UnexpectedValue. The value must be a number from
-    1 to 1,000 or a table of such numbers."""
+    """Return the setting `effect`; raise UnexpectedValue unless it is a number from 1 to 1,000 or a table of such numbers."""
     numbers = list(value.values()) if isinstance(value, Mapping) else [value]
     if value is not None and not (numbers and all(is_total(number) and 1 <= number <= 1000 for number in numbers)):
         raise UnexpectedValue("a number from 1 to 1,000, or a table with such a number for some columns")
@@ -508,7 +502,7 @@ class GeographyTable(SpecTable):
 
     @property
     def chain(self) -> tuple[str, ...]:
-        """Return the names of the columns of areas, from the largest areas to the smallest."""
+        """Return the columns of areas, from the largest areas to the smallest."""
         return (*self.levels, self.column)
 
 
@@ -545,8 +539,7 @@ class MarksTable(SpecTable):
         return groups
 
     def marks_of(self, name: str, table: ColumnTable) -> tuple[str, ...]:
-        """Return the categories of a column that mean that its indicator applies, such as "yes". The result is empty if
-        these categories are unknown."""
+        """Return the categories of a column that mean that its indicator applies, such as "yes"; none if unknown."""
         if name in self.yes:
             return tuple(self.yes[name])
         marks = tuple(label for label in labels_of(table) if label.lower() in YES)

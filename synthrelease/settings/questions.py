@@ -1,5 +1,5 @@
-"""Define the tables of the configuration that contain questions. A `QuestionTable` is a question that users can answer from the
-released data. A `ModelTable` is a question for which the release publishes separate noisy sums."""
+"""Define the tables with questions: `QuestionTable`, answered from the released data, and `ModelTable`, answered from separate
+noisy sums."""
 
 from __future__ import annotations
 

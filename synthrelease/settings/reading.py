@@ -1,9 +1,7 @@
-"""Read TOML files with exact decimals, configurations that extend another configuration, and public CSV files whose paths are
-in these files.
+"""Read TOML files with exact decimals, configurations that extend another configuration, and public CSV files that they name.
 
-The configuration and the acceptance file may come from another person, and they may contain paths of other files. For this
-reason, the program opens only regular files with the expected suffix. It refuses texts that could block the parser or
-manipulate the terminal.
+The files may come from another person. So only regular files with the expected suffix are opened, and texts that could block
+the parser or manipulate the terminal are refused.
 """
 
 from __future__ import annotations
@@ -36,13 +34,12 @@ hide other text."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file as a dict. Numbers with a decimal point become `Decimal` values.
+    """Return the content of a TOML file as a dict, with `Decimal` for numbers with a decimal point.
 
     Raises
     ------
-    SpecError : if there is no such file, or if the file is not a regular .toml file, is too large, or is not valid TOML in
-        UTF-8. Also raised if the file contains "inf", "nan", a number with more than 100 digits, tables nested more than 30
-        levels deep, or a control character.
+    SpecError : if there is no such regular .toml file, or it is too large, is not valid TOML in UTF-8, or contains "inf",
+        "nan", a number with more than 100 digits, tables nested more than 30 levels deep, or a control character.
     """
     try:
         content = regular_file(path, ".toml", MAX_SPEC_BYTES)
@@ -52,8 +49,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file, which is given as bytes, as a dict. `path` is used in error messages. Raises SpecError
-    for the same reasons as `read_toml`."""
+    """Return the content of a TOML file, given as bytes, as a dict. Raises the errors of `read_toml`, about `path`."""
     try:
         text = content.decode("utf-8-sig")
         if _LONG_KEY.search(text):
@@ -77,13 +73,12 @@ def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
 
 
 def regular_file(path: Path, suffix: str, most_bytes: int) -> bytes:
-    """Return the bytes of a regular file. The function does not open pipes or devices, because reading from them might never
-    end.
+    """Return the bytes of a regular file. Pipes and devices, from which reading might never end, are not opened.
 
     Raises
     ------
-    Unexpected : if the file does not exist, cannot be read, has more than `most_bytes` bytes, is not a regular file, or does
-        not have the suffix `suffix`.
+    Unexpected : if the file does not exist, cannot be read, has more than `most_bytes` bytes or another suffix, or is not a
+        regular file.
     """
     try:
         mode = path.stat().st_mode
@@ -105,11 +100,9 @@ def regular_file(path: Path, suffix: str, most_bytes: int) -> bytes:
 
 
 def csv_lines(path: Path, most_bytes: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line number and the cells of each line of a public CSV file. Blank lines are skipped, and spaces around cells
-    are removed.
+    """Yield the line number and the cells, without outer spaces, of each line of a public CSV file that is not blank.
 
-    The file must be UTF-8 text with commas between the cells. A byte-order mark is ignored. Private files are read by
-    `enclave.csv`, and released tables by the verifier.
+    The file must be UTF-8 text, perhaps with a byte-order mark, and commas between the cells.
 
     Raises
     ------
@@ -130,8 +123,8 @@ def csv_lines(path: Path, most_bytes: int) -> Iterator[tuple[int, list[str]]]:
 
 
 def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield every value in nested tables and lists, including these tables and lists, with its path. The function uses no
-    recursion, so that deep nesting causes no error."""
+    """Yield every value in nested tables and lists, including these, with its path, without recursion, which deep nesting would
+    exhaust."""
     pending: list[tuple[tuple[str | int, ...], Any]] = [((), tables)]
     while pending:
         steps, value = pending.pop()
@@ -144,7 +137,7 @@ def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], 
 
 
 def _unusable(steps: tuple[str | int, ...], value: Any) -> str:
-    """Return the error message for a value that the program cannot use, or an empty text if the value is valid."""
+    """Return the error message for a value that the program cannot use, or ""."""
     if len(steps) > MAX_DEPTH:
         return f"The file nests tables or lists more than {MAX_DEPTH} levels deep"
     if any(isinstance(text, str) and UNPRINTABLE.search(text) for text in (steps[-1], value)):
@@ -176,8 +169,7 @@ def value_text(value: Any) -> str:
 
 
 def dotted(steps: Iterable[str | int]) -> str:
-    """Return a TOML path as text. For example, ["criteria", 2, "by"] becomes "criteria[2].by". List items are counted from
-    0."""
+    """Return a TOML path as text: "criteria[2].by" for ["criteria", 2, "by"]. List items are counted from 0."""
     text = ""
     for step in steps:
         name = step if isinstance(step, int) or step.isprintable() else repr(step)
@@ -208,8 +200,7 @@ class ConfigurationFile:
     """The TOML paths of the inherited settings that this file overrides."""
 
     def file_of(self, path: str) -> Path:
-        """Return the path of the file that contains the setting at a TOML path. This is either this file or the file that it
-        extends."""
+        """Return the path of the file that contains a setting: this file or the one that it extends."""
         if any(path == setting or path.startswith((f"{setting}.", f"{setting}[")) for setting in self.overridden):
             return self.path
         top, _, rest = path.partition(".")
@@ -218,8 +209,7 @@ class ConfigurationFile:
 
 
 def beside(file: Path, name: str) -> Path:
-    """Return the path of a file whose name is given relative to another file. On every operating system, both / and \\ separate
-    folders."""
+    """Return the path of a file whose name is given relative to another file. Both / and \\ separate folders."""
     return file.parent / PureWindowsPath(name).as_posix()
 
 
@@ -227,18 +217,18 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
     """Read a configuration, including the tables that it inherits.
 
     With `extends = "births.toml"`, the configuration inherits from births.toml all top-level keys and tables that it does not
-    contain itself. Tables are inherited as a whole. Only in [card], single texts are inherited, except the texts about one
+    contain itself. Tables are inherited as a whole; only in [card], single texts are inherited, except the texts about one
     release (`OF_ONE_RELEASE`). births.toml itself must not extend another file. `[override.columns.age] bounds = [12, 60]`
     changes a single setting of an inherited table.
 
     Parameters
     ----------
-    content : the content to use instead of the content of the file, or None to read the file.
+    content : the content of the file, or None to read it.
 
     Raises
     ------
-    SpecError : for the same reasons as in `read_toml`. Also raised if the extended file itself extends another file, or if
-        [override] contains a setting that is not in an inherited table.
+    SpecError : as in `read_toml`, and if the extended file itself extends another, or [override] contains a setting that is not
+        in an inherited table.
     """
     tables = read_toml(path) if content is None else toml_tables(content, path)
     extended, instead = tables.get("extends"), tables.pop("override", {})

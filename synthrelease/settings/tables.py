@@ -1,5 +1,5 @@
-"""Define the pydantic models of the configuration (`ReleaseFile`) and the acceptance file (`AcceptanceFile`), and of the tables
-[budget], [unit], [selection] and [bundle]."""
+"""Define the pydantic models of the configuration (`ReleaseFile`), the acceptance file (`AcceptanceFile`), and their main
+tables."""
 
 from __future__ import annotations
 
@@ -106,18 +106,18 @@ class UnitTable(SpecTable):
 
     @property
     def answered(self) -> bool:
-        """Return whether the configuration says how rows belong to persons (`records_per_person`). If a key identifies
-        persons, it must also say which row of a person comes first (`first_by`)."""
+        """Return whether the configuration says how rows belong to persons (`records_per_person`) and, with a key, which row of
+        a person comes first (`first_by`)."""
         return self.records_per_person != NOT_ANSWERED and (self.key is None or bool(self.first_by))
 
     @property
     def order(self) -> list[str]:
-        """Return the columns by which the rows of a person are sorted. The list is empty if the order is random."""
+        """Return the columns by which the rows of a person are sorted, none for a random order."""
         return [] if self.first_by == RANDOM else list(self.first_by)
 
     @property
     def records(self) -> int:
-        """Return the maximum number of records of a person. It is 1 if the configuration does not state a number."""
+        """Return the maximum number of records of a person, by default 1."""
         return self.records_per_person if isinstance(self.records_per_person, int) else 1
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -235,21 +235,18 @@ class BundleTable(SpecTable):
 
     @property
     def chosen(self) -> dict[str, tuple[str, ...]]:
-        """Return the additional formats and the data catalogues that the user chose, by the name of the setting. Settings
-        with an empty list are omitted.
-        """
+        """Return the additional formats and the data catalogues that the user chose, by setting, without empty ones."""
         lists: dict[str, tuple[str, ...]] = {"formats": self.formats, "catalogues": self.catalogues}
         return {name: chosen for name, chosen in lists.items() if chosen}
 
     @property
     def stem(self) -> str:
-        """Return the name of the files that contain the released table, without a suffix such as ".csv"."""
+        """Return the name of the files with the released table, without a suffix such as ".csv"."""
         return self.named("data")
 
     def named(self, name: str) -> str:
-        """Return the name that a file with rows gets in the release: `name` or, if the configuration asks for it,
-        "synthetic-" and `name`.
-        """
+        """Return the name of a file with rows in the release: `name`, with "synthetic-" before it if the configuration asks for
+        this."""
         return f"synthetic-{name}" if self.synthetic_names else name
 
 
@@ -293,7 +290,7 @@ class NotPromisedTable(SpecTable):
 
     @property
     def named(self) -> tuple[frozenset[str], ...]:
-        """Return each of the listed pairs of columns, such as "age:sex", as a set of two names."""
+        """Return each listed pair of columns, such as "age:sex", as a set of two names."""
         return tuple(frozenset(text.split(":")) for text in self.pairs)
 
 
@@ -364,10 +361,8 @@ class AttacksTable(SpecTable):
 
     @property
     def given_away_most(self) -> tuple[PersonTable, ...]:
-        """Return the attack results about persons that the card shows. One of them is for the column in which the release
-        helps the attacker most (the largest lower end of the interval `difference`). The others are for guesses of whole
-        rows.
-        """
+        """Return the attack results about persons that the card shows: for the column in which the release helps the attacker
+        most (the largest lower end of the interval `difference`), and for guesses of whole rows."""
         values = sorted((person for person in self.persons if person.guessed), key=lambda person: person.difference[0])
         return (*values[-1:], *(person for person in self.persons if not person.guessed))
 
@@ -400,8 +395,7 @@ to its drafts."""
 
 
 def schema_text(name: str) -> str:
-    """Return the text of a JSON Schema, which editors can use to check a file. The schemas are generated from the models in
-    this module."""
+    """Return the text of a JSON Schema, with which editors check a file. It is generated from the models here."""
     return resource(f"configs/{name}").read_text(encoding="utf-8")
 
 
@@ -505,18 +499,17 @@ class ReleaseFile(SpecTable):
 
     @property
     def parts(self) -> dict[str, SpecTable]:
-        """Return the optional tables that the configuration contains, such as [members], by their names."""
+        """Return the optional tables that the configuration contains, by name."""
         return {name: table for name in OPTIONS if (table := getattr(self, name)) is not None}
 
     @property
     def linked(self) -> Linked | None:
-        """Return a description of how a record contains a root and its members, or None if the configuration has no
-        [members]."""
+        """Return how a record contains a root and its members, or None without [members]."""
         return None if self.members is None else self.members.members_with(self.input.missing)
 
     def widened(self) -> Iterator[tuple[str, dict[str, ColumnTable], list[RuleTable]]]:
-        """Yield the names of the optional tables that add columns or rules to a record ([members], [geography] or [marks]).
-        With each name, yield all columns and all rules after this addition and those before it."""
+        """Yield the name of each optional table that adds columns or rules to a record ([members], [geography] or [marks]),
+        with all columns and rules so far."""
         columns, rules = self.columns, self.rules
         for name, add in (("members", with_members), ("geography", with_levels), ("marks", with_indicators)):
             if (table := getattr(self, name)) is not None:
@@ -524,9 +517,7 @@ class ReleaseFile(SpecTable):
                 yield name, columns, rules
 
     def wide(self) -> ReleaseFile:
-        """Return the configuration with all columns and rules of a record, including those that optional tables such as
-        [members] add.
-        """
+        """Return the configuration with all columns and rules of a record, including those that optional tables add."""
         wide = self
         for _, columns, rules in self.widened():
             wide = self.model_copy(update={"columns": columns, "rules": rules})

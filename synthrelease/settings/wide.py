@@ -1,8 +1,8 @@
 """Add the columns and rules of the optional tables [members], [geography] (larger areas) and [marks] (groups of indicators) to
 a record.
 
-With [members], a root is a row of the first table, such as a household. Its members are rows of the second table, such as
-persons. A record then contains a root and all its members.
+With [members], a record contains a root (a row of the first table, such as a household) and all its members (rows of the second
+table, such as persons).
 """
 
 from __future__ import annotations
@@ -27,18 +27,16 @@ _WHY = "Only existing members have values."
 def with_members(
     table: MembersTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return the columns and rules of a record that contains a root, such as a household, and all its members, such as its
-    persons.
+    """Return the columns and rules of a record that contains a root and all its members.
 
-    For each possible member, the record contains one copy of the members' columns, which is called a slot. If a root has fewer
-    members, the remaining slots are empty. In an empty slot, all values are in the bin of missing values, which is the last bin
-    of each column. In a filled slot, a value may be in this bin only if missing values of the column have their own bin. A rule
-    for each column enforces this in all released rows.
+    For each possible member, the record has a slot: a copy of the members' columns. In a slot without a member, all values are
+    in the bin of missing values, the last bin of each column. Otherwise a value may be in this bin only if missing values of
+    the column have their own bin. A rule for each column enforces this in all released rows.
 
     Parameters
     ----------
     columns, rules : the columns and rules of the roots.
-    missing : the setting `missing` of [input], which is the default for columns.
+    missing : the setting `missing` of [input], the default for columns.
     """
     wide, all_rules = {**columns, table.size: _size(table)}, [*rules]
     if table.least == table.most:
@@ -57,8 +55,7 @@ def with_members(
 
 
 def _size(table: MembersTable) -> ColumnTable:
-    """Return the column that contains the number of members of a root, such as the size of a household. This number is
-    limited to the maximum number of released members."""
+    """Return the column with the number of members of a root, up to the maximum number of released members."""
     numbers = [str(number) for number in range(table.least, table.most + 1)]
     if table.least == table.most:  # a column needs two bins, so a rule forbids the second one
         numbers = [str(table.least), str(table.most + 1)]
@@ -74,9 +71,7 @@ def _size(table: MembersTable) -> ColumnTable:
 
 
 def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> ColumnTable:
-    """Return the column of one member in the record of a root, such as age_2 for the second member. If there is no such
-    member, the value is in the bin of missing values.
-    """
+    """Return the column of one member in a record, such as age_2, in the bin of missing values without this member."""
     label = column.missing_label if (column.missing or missing) == "bin" else ABSENT
     update = {
         "source": column.source or plain,
@@ -88,8 +83,8 @@ def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> Column
 
 
 def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield a rule for the column of one member, such as age_2. It forbids values if the root has no such member. It also
-    forbids missing values of existing members, unless missing values of the column have their own bin."""
+    """Yield a rule for the column of one member, such as age_2. It forbids values without this member, and missing values of an
+    existing member unless they have their own bin."""
     never = [f"{size} < {slot} and not {name} is missing"] if slot > least else []
     if not may_be_missing:
         never.append(f"{size} >= {slot} and {name} is missing" if slot > least else f"{name} is missing")
@@ -99,25 +94,23 @@ def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool
 
 
 def words_of(rule: RuleTable) -> set[str]:
-    """Return the set of words in a rule, without texts in quotes. Names such as `first.age` and `other.age` are columns of
-    another member."""
+    """Return the words in a rule, without texts in quotes. `first.age` and `other.age` are columns of another member."""
     return words_in(rule.never)
 
 
 def words_in(text: str) -> set[str]:
-    """Return the set of words in the text of a rule, without texts in quotes."""
+    """Return the words in the text of a rule, without texts in quotes."""
     matches = (match for match in NAME_OR_TEXT.finditer(text) if match[0][0] not in "'\"")
     return {COUNT if is_count(match) else match[0] for match in matches}
 
 
 def counts(rule: RuleTable) -> bool:
-    """Return whether a rule counts members. Such a rule applies to a root together with all its members."""
+    """Return whether a rule counts members, and so applies to a root together with all its members."""
     return COUNT in words_of(rule)
 
 
 def around_counts(text: str) -> tuple[list[str], list[str]]:
-    """Split the text of a rule at each `count(...)`. Return a list of the texts between them, and a list of the conditions in
-    the parentheses."""
+    """Split the text of a rule at each `count(...)` into the texts between them and the conditions in the parentheses."""
     pieces, counted, at = list[str](), list[str](), 0
     for match in NAME_OR_TEXT.finditer(text):
         if match.start() < at or not is_count(match):
@@ -135,12 +128,11 @@ def around_counts(text: str) -> tuple[list[str], list[str]]:
 
 
 def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
-    """Rewrite a rule that counts members, such as "count(age < 18) > 3", for whole records. A whole record has columns for
-    each member, such as age_1 and age_2, so each count lists the condition once for every member.
+    """Rewrite a rule that counts members, such as "count(age < 18) > 3", for whole records: each count lists the condition for
+    every member.
 
-    The record contains at most `most` members. With more = "first", a root with this number of members in the record may have
-    more members in the file. For such a root, a comparison that holds only for small counts, such as `count(...) < 2`, is
-    false.
+    With more = "first", a root with `most` members in the record may have more in the file. For such a root, a comparison that
+    holds only for small counts, such as `count(...) < 2`, is false.
     """
     (text, *rests), counted = around_counts(rule.never)
     text = in_slot(text, table.columns, 1)
@@ -166,19 +158,18 @@ def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
 
 
 def of_others(rule: RuleTable) -> bool:
-    """Return whether a rule names columns of the first member. The program checks such a rule for all other members."""
+    """Return whether a rule names columns of the first member, so that it is checked for all other members."""
     return any(word.startswith(FIRST) for word in words_of(rule))
 
 
 def of_two(rule: RuleTable) -> bool:
-    """Return whether a rule names columns of another member. The program checks such a rule for every pair of members."""
+    """Return whether a rule names columns of another member, so that it is checked for every pair of members."""
     return any(word.startswith(OTHER) for word in words_of(rule))
 
 
 def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
-    """Write out a rule about two members, such as two persons of a household, for every ordered pair of members, and yield
-    the rules. If the rule names the first member, pairs that start with the first member are skipped. If a pair has the
-    same conditions in both orders, only one rule is yielded."""
+    """Yield a rule about two members, written out for every ordered pair. If it names the first member, pairs that start with
+    this member are skipped; a pair with the same conditions in both orders has only one rule."""
     distinct: set[frozenset[str]] = set()
     for slot, second in permutations(range(1, table.most + 1), 2):
         if slot == 1 and of_others(rule):
@@ -192,12 +183,12 @@ def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
 
 
 def _of_member(rule: RuleTable, table: MembersTable, slot: int, other: int | None = None) -> RuleTable:
-    """Return a rule about members, written for the member in a slot and, if given, another member: names such as `age`
-    become age_2. The rule does not apply if a slot is empty.
+    """Return a rule about members, written for the member in a slot and, if given, another: `age` becomes age_2. It does not
+    apply to an empty slot.
 
-    For an empty slot, the result of a comparison is unknown. A rule whose conditions are joined only by `and` is therefore
-    never true. In other rules, a condition on the root, on the first member or on missing values could make the rule true. For
-    these rules, the function adds a condition on the number of members.
+    There, comparisons are unknown, so a rule whose conditions are joined only by `and` is never true. Other rules get a
+    condition on the number of members, because a condition on the root, on the first member or on missing values could make
+    them true.
     """
     words = words_of(rule)
     never, needed = in_slot(rule.never, table.columns, slot, other), max(slot, other or 0)
@@ -215,8 +206,8 @@ AREAS_WHY = "An area lies in one area of the level above."
 def with_levels(
     table: GeographyTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return all columns and rules, including a column for each level of larger areas, such as regions, and the rules that
-    connect the levels. The columns of the levels are placed before the column of the smallest areas."""
+    """Return all columns and rules, with a column for each level of larger areas, before the column of the smallest areas, and
+    the rules that connect the levels."""
     wide: dict[str, ColumnTable] = {}
     for name, column in columns.items():
         if name == table.column:
@@ -229,7 +220,7 @@ def with_levels(
 
 
 def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
-    """Return the column of a level. Its categories are groups of codes, which the codelist defines."""
+    """Return the column of a level, whose categories are groups of codes that the codelist defines."""
     fields = ("missing", "missing_label", "missing_values", "outside", "outside_label")
     return ColumnTable(
         kind="category",
@@ -241,9 +232,7 @@ def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
 
 
 def _tied(level: str, column: str, table: ColumnTable, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield a rule for each area of a level, such as a region. The rules ensure that this area contains the smallest area of
-    the row, such as its municipality.
-    """
+    """Yield a rule for each area of a level, so that this area contains the smallest area of the row."""
     codes, unlisted = table.codes if isinstance(table.codes, Mapping) else {}, unlisted_label(table)
     listed = table.alternatives[level]
     of_level = listed if isinstance(listed, Mapping) else {}
@@ -267,8 +256,7 @@ MARKS_WHY = "The number of indicators is computed from the row."
 
 
 class IndicatorColumn(ColumnTable):
-    """A column that summarises a group of indicators, such as diagnoses: its category lists the indicators that apply to a
-    row.
+    """A column whose category lists the indicators, such as diagnoses, that apply to a row.
 
     Attributes
     ----------
@@ -285,9 +273,8 @@ class IndicatorColumn(ColumnTable):
 def with_indicators(
     table: MarksTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Return all columns and rules, including a new column for each group of indicators, which lists the indicators that
-    apply, and the rules for this column.
-    """
+    """Return all columns and rules, with a new column for each group of indicators, which lists those that apply, and its
+    rules."""
     wide, all_rules = dict(columns), [*rules]
     for name, group in table.groups.items():
         marks = {column: table.marks_of(column, columns[column]) for column in group}
@@ -302,8 +289,8 @@ def with_indicators(
 
 
 def _which(marks: Mapping[str, tuple[str, ...]], most: int) -> tuple[IndicatorColumn, dict[str, tuple[str, ...]]]:
-    """Return a column that lists the indicators that apply to a row, with categories such as "infarct + stroke". Also return
-    the indicators of each of its categories, except for a last category such as "3 or more"."""
+    """Return a column that lists the indicators that apply, with categories such as "infarct + stroke", and the indicators of
+    each category except a last one such as "3 or more"."""
     sizes = range(min(most, len(marks) + 1))
     sets = {label_of_set(those): those for size in sizes for those in combinations(marks, size)}
     column = IndicatorColumn(
@@ -322,8 +309,8 @@ def _or_more(most: int) -> str:
 
 
 def _rules_of_sets(name: str, marked: Mapping[str, str], sets: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    """Yield a rule for each indicator. The indicator must apply to a row if the category of the row lists it. It must not apply
-    if the category lists only other indicators, or none."""
+    """Yield a rule for each indicator: it applies if the category of the row lists it, and not if the category lists only
+    others or none."""
     for column, condition in marked.items():
         holding = ", ".join(_quoted(label) for label, those in sets.items() if column in those)
         lacking = ", ".join(_quoted(label) for label, those in sets.items() if column not in those)
@@ -332,7 +319,6 @@ def _rules_of_sets(name: str, marked: Mapping[str, str], sets: Mapping[str, tupl
 
 
 def _is_marked(column: str, marks: Sequence[str], may_be_missing: bool) -> str:
-    """Return, as the text of a rule, the condition that the indicator in a column applies to a row. If the value is missing,
-    the condition is false instead of unknown."""
+    """Return, as the text of a rule, the condition that an indicator applies to a row, false for a missing value."""
     text = f"{column} in [{', '.join(map(_quoted, marks))}]" if len(marks) > 1 else f"{column} == {_quoted(marks[0])}"
     return f"{text} and not {column} is missing" if may_be_missing else text
