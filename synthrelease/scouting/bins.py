@@ -230,7 +230,6 @@ def _cuts(cells: _Cells, mass: float, tail: float, ends: tuple[bool, bool] = (Tr
 
 
 def _roundest(cells: _Cells, places: Sequence[int]) -> int | None:
-    """Return the index of the first cell with the roundest lower edge among `places`, such as 100 rather than 110, or None."""
     return max(places, key=lambda place: _roundness(cells[place][0]), default=None)
 
 

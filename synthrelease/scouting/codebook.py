@@ -214,7 +214,6 @@ def _of_ddi(text: str) -> Codebook:
 
 
 def _is_in(variable: Element, record: str, group: Element) -> bool:
-    """Return whether a variable lists a record type, or the group of the record type lists the variable."""
     return record in (variable.get("rectype") or "").split() or variable.get("ID") in (group.get("var") or "").split()
 
 
@@ -334,12 +333,10 @@ def _kind(text: Any) -> str:
 
 
 def _bounds(values: Mapping[str, Any]) -> tuple[Fraction | None, Fraction | None]:
-    """Return the smallest and the largest number that an entry states, or None for each that is not stated or no number."""
     return _number(values.get("min")), _number(values.get("max"))
 
 
 def _dates(kind: str, about: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the first date, the last date and the date format, as strings, or an empty tuple if the kind is not "date"."""
     return (str(about.get("min")), str(about.get("max")), str(about.get("format") or ISO)) if kind == "date" else ()
 
 
@@ -386,7 +383,6 @@ def no_answers(labels: Mapping[str, str]) -> frozenset[str]:
 
 
 def _line(text: str) -> str:
-    """Join the lines of a text to one line, and cut it after 200 characters."""
     return " ".join(text.split())[:200]
 
 

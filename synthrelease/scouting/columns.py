@@ -48,7 +48,6 @@ PERIODS = "{:%Y-%m-%d}".format, "{:%G-W%V}".format, "{:%Y-%m}".format, _quarter,
 
 
 def days_between(first: date, last: date) -> list[date]:
-    """Return all days from the first to the last day, both included."""
     return [first + timedelta(place) for place in range((last - first).days + 1)]
 
 
@@ -131,7 +130,6 @@ class ScoutedColumn:
 
     @property
     def queries(self) -> int:
-        """The number of noisy tables that are measured for the column."""
         return 2 if self.kind == "number" else 1
 
     @cached_property
@@ -225,7 +223,6 @@ class ScoutedColumn:
 
 @lru_cache(maxsize=256)
 def _cells(low: Fraction | None, high: Fraction | None, whole: bool) -> tuple[Cell, ...]:
-    """Return the cells (intervals) of the first noisy table of a numeric column with these bounds."""
     return tuple(_linear(low, high, whole) or _grid(low, high, whole))
 
 

@@ -60,7 +60,6 @@ class ScoutedPart(Part):
 
     @cached_property
     def column(self) -> ScoutedColumn:
-        """The column as the scout counted it, without its noisy counts."""
         return self.value_of(ScoutedColumn, limits=tuple(map(Fraction, self.limits)))
 
     @property
@@ -175,7 +174,6 @@ class ScoutDocument(Part):
         return self.cap.deviation(self.cap.cost - Fraction(self.tables_exact), (moved, moved))
 
     def bins(self) -> list[ScoutedBins]:
-        """Return the bins of each column in a draft, in the order of the columns."""
         return [bins_of(part, self.rows, self.deviation) for part in self.columns]
 
 

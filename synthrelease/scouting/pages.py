@@ -82,7 +82,6 @@ def _things(document: ScoutDocument) -> str:
 
 
 def _promise(document: ScoutDocument) -> str:
-    """Return the sentences that state who is protected, and with which guarantee."""
     who = f"one {document.unit}" if document.key is None else "all rows of one person"
     cap, delta = document.cap, f"{float(document.cap.delta):g}"
     plus, both = ("", "") if cap.pure else (f", plus {delta}", f" and delta {delta}")

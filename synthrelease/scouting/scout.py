@@ -119,7 +119,6 @@ class Scouting:
         return cls(title=title, columns=columns, policy=policy, unit=unit, cap=cap, rows=request.rows)
 
     def in_words(self) -> str:
-        """Return sentences that say what the scout measures and what it costs."""
         columns = so_many(len(self.columns), "column")
         return (
             f"The scout measures {so_many(queries(self.columns), 'noisy table')} of single columns ({columns}) and "
@@ -154,7 +153,6 @@ class Scouting:
 
 
 def _exact(option: str, text: str) -> Fraction:
-    """Return the number of a command-line option. Raises InputError with the name of the option."""
     try:
         return exact(text)
     except Unexpected as error:
@@ -162,7 +160,6 @@ def _exact(option: str, text: str) -> Fraction:
 
 
 def queries(columns: Sequence[ScoutedColumn]) -> int:
-    """Return how many noisy tables a scout of these columns publishes."""
     return sum(column.queries for column in columns)
 
 
@@ -373,7 +370,6 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
 
 
 def _first_groups(column: ScoutedColumn) -> np.ndarray:
-    """Return the (n_finest_bins,) index of the cell of the first noisy table that contains each finest bin of a column."""
     return column.groups(column.first_look) if column.kind == "number" else np.arange(len(column.codes) + 2)
 
 

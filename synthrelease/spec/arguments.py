@@ -98,7 +98,6 @@ def shown_options(command: Callable[..., Any]) -> dict[str, Option]:
 
 
 def _options(hint: object) -> Iterator[Option]:
-    """Yield the `Option` objects in an annotated type, starting with the outermost one."""
     for argument in getattr(hint, "__metadata__", ()):
         if isinstance(argument, Option):
             yield argument
@@ -107,7 +106,6 @@ def _options(hint: object) -> Iterator[Option]:
 
 
 def flags(name: str, option: Option) -> tuple[str, ...]:
-    """Return the names of an option on the command line, such as "--first-by"."""
     return option.flags or (f"--{name.replace('_', '-')}",)
 
 

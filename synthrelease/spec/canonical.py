@@ -128,7 +128,6 @@ def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> 
 
 
 def _by_digest(prior: Any, priors: Mapping[str, PriorTable]) -> Any:
-    """Replace the path of a public file or of an earlier release by the digest of its content."""
     if isinstance(prior, Mapping):
         name = f"{RELEASED}{prior.get('release', '')}"
         return {**prior, "release": f"{BY_DIGEST}{priors[name].digest}"} if name in priors else dict(prior)
@@ -136,7 +135,6 @@ def _by_digest(prior: Any, priors: Mapping[str, PriorTable]) -> Any:
 
 
 def _sorted(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a generator, projection or criterion in alphabetical order, as JSON values."""
     return {name: _plain(table[name]) for name in sorted(table)}
 
 

@@ -1,6 +1,7 @@
 """Build a `Column`, with its atomic bins and alternative binnings, from its table in the configuration, and read codelists.
 
-Atomic bins are the widest bins from which the bins of all alternatives, groups and rules can be put together.
+Atomic bins are the widest bins from which the bins of all alternatives, groups and rules can be put together. Functions
+that check settings raise `ColumnError` for the first mistake.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ class ColumnError(Unexpected):
 
 
 def _require(holds: object, field: str, text: str, found: str | None = None) -> None:
-    """Raise ColumnError if `holds` is false. `errors.mistake` formats the message from `text` and `found`."""
     if not holds:
         raise ColumnError(field, text, found)
 
@@ -62,7 +62,6 @@ _OF_NUMBERS = ("bounds", "bounds_by", "step", "part", "minus", "minus_format", "
 
 
 def _categories(table: ColumnTable) -> _AtomicBins:
-    """Return the atomic bins of a column of categories, one for each. Raises ColumnError for the first mistake."""
     _absent(table, "a column of categories", *_OF_NUMBERS, "codes", "characters")
     listed = table.categories or []
     texts = listed if isinstance(listed, dict) else {label: [label] for label in listed}
@@ -81,7 +80,6 @@ def _categories(table: ColumnTable) -> _AtomicBins:
 
 
 def _codes(table: ColumnTable) -> _AtomicBins:
-    """Return the atomic bins of a column of codes, without order and representative values. Raises ColumnError."""
     _absent(table, "a column of codes", *_OF_NUMBERS, "categories")
     why = "Delete `numbers`: codes are names, so they have no numbers (columns of kind = 'category' may have them)"
     _require(not table.numbers, "numbers", why)
@@ -107,14 +105,12 @@ def _commonest(labels: Iterable[str]) -> str:
 
 
 def _absent(table: ColumnTable, kind: str, *fields: str) -> None:
-    """Raise ColumnError for each of these settings in the table, or for `outside` = "clip": this kind cannot have them."""
     for field in fields:
         _require(getattr(table, field) is None, field, f"Delete `{field}`: {kind} cannot have it")
     _require(table.outside != "clip", "outside", "'bin', 'drop' or 'error' (there is no nearest category)", "'clip'")
 
 
 def _listed_column(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
-    """Build a column of categories or codes. Without alternatives, each category or code is a released bin."""
     every = "categories" if table.kind == "category" else EACH_CODE
     listed, dealt = _categories(table) if table.kind == "category" else _codes(table), table.role == "cluster_group"
     members, labels, numbers = listed.members, listed.labels, listed.numbers
@@ -148,7 +144,6 @@ def _listed_column(name: str, table: ColumnTable, policy: InputTable, groups: Bi
 
 
 def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str]) -> str | None:
-    """Return the label for unlisted texts, or None. Raises ColumnError if the label cannot be used."""
     label = unlisted_label(table)
     if label is None or label in labels:
         return label
@@ -192,7 +187,6 @@ def _known(field: str, names: Collection[str], labels: Collection[str], what: st
 
 
 def readable(field: str, labels: Collection[str]) -> None:
-    """Raise ColumnError for the first label that is not allowed in a released table."""
     for label in labels:
         _require(is_label(label), field, f"The text {label!r} cannot be a label. {LABEL}")
 
@@ -309,7 +303,6 @@ def read_codelist(path: Path) -> Codelist:
 
 
 def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping[str, str]) -> None:
-    """Raise SpecError for the first cell in a line of a codelist that cannot be a code, a label or a group."""
     if not code or len(code) > 200 or not code.isprintable():
         raise _problem(path, number, f"{_shown(code)} cannot be a code. A code has 1 to 200 printable characters")
     if not _usable(label):
@@ -321,7 +314,6 @@ def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping
 
 
 def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of: Mapping[str, int]) -> None:
-    """Raise SpecError, with two codes as example, if the levels of a codelist do not nest."""
     by_size: Sequence[str] = sorted(levels, key=lambda level: -len(set(levels[level].values())))
     for finer, coarser in itertools.pairwise(by_size):
         first: dict[str, str] = {}
@@ -346,7 +338,6 @@ def _usable(label: str) -> bool:
 
 
 def _unusable(label: str) -> str:
-    """Return why a text that `_usable` has refused cannot be a label."""
     return "It contains a character that is not printable" if is_label(label) else LABEL
 
 
@@ -397,7 +388,7 @@ def build_column(
 
 
 def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -> tuple[Column, ...]:
-    """Return all columns, those that summarise indicators with `counts`: the atomic bins in which each indicator applies."""
+    """Add to each column that summarises indicators the atomic bins in which each indicator applies (`counts`)."""
     atoms = {column.name: column.atoms.places for column in columns}
     counted = {
         name: {
@@ -411,14 +402,12 @@ def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -
 
 
 def _check_missing_values(column: Column) -> None:
-    """Raise ColumnError if `missing_values` contains a text that also belongs to a category of the column."""
     texts = {text.strip() for text in column.values}
     for text in column.missing_values:
         _require(text.strip() not in texts, "missing_values", f"The text {text!r} is also a text of a category of the column")
 
 
 def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
-    """Return the column with a bin for missing values in the atomic bins and in every alternative."""
     readable("missing_label", [label])
     taken = {text for binning in (column.atoms, *column.alternatives.values()) for text in binning.labels}
     if label in taken or label in (groups or ()):
@@ -504,7 +493,6 @@ def _numeric_column(
 
 
 def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
-    """Return the date formats of a column's `source` and `minus`, or None for each that has no dates."""
     of_dates = [field for field in ("part", "minus") if getattr(table, field) is not None]
     if table.minus_format is not None and table.minus is None:
         raise ColumnError("minus_format", "`minus_format` needs `minus`, which is not set")
@@ -522,7 +510,6 @@ def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
 
 
 def _date_format(field: str, pattern: str | None, part: str | None) -> DateFormat:
-    """Return the parsed date format. Raises ColumnError if it is not valid or has no `part` (with None, no day)."""
     try:
         dates = DateFormat(ISO if pattern is None else pattern)
     except Unexpected as error:
@@ -562,7 +549,6 @@ def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -
 
 
 def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) -> None:
-    """Raise ColumnError if the step gives too many grid values, or is a fraction in a column of whole numbers."""
     if step is not None:
         text = f"{step:.15g}"
         _require(not whole or step == int(step), "step", f"In a column of whole numbers, the step must be whole. It is {text}")
@@ -573,7 +559,6 @@ def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) ->
 def _stated_numbers(
     numbers: Mapping[str, float], intervals: Sequence[IntervalBin], bounds: tuple[float, float], whole: bool
 ) -> dict[str, float]:
-    """Return the stated representative values, by the label of the bin. Raises ColumnError if one is not in its bin."""
     interval_of = {interval.label: interval for interval in intervals}
     for label, number in numbers.items():
         if label not in interval_of:

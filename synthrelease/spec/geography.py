@@ -43,9 +43,6 @@ class Geography:
         return tuple((above, (column,)) for above, column in pairwise(self.chain))
 
     def in_words(self, rows: int) -> str:
-        """Return a text on the number of areas on each level and the noise in the rows of an area, for a file of `rows`
-        rows.
-        """
         levels = " > ".join(f"{name} ({count:,})" for name, count in zip(self.chain, self.areas, strict=True))
         lines = [
             f"Areas: {levels}. Standard deviation of the noise in the number of rows of an area and of one cell, for a file "
@@ -57,13 +54,11 @@ class Geography:
 
 
 def build_geography(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> Geography:
-    """Return the levels of areas, such as regions and municipalities, with their numbers of areas and the noise of counts."""
     areas = tuple(len(binnings.binning(name)) for name in table.chain)
     return Geography(chain=table.chain, areas=areas, noise=_noise(table, release, binnings))
 
 
 def check_geography(table: GeographyTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in [geography] and its codelist, before the levels become columns."""
     lowest = release.columns.get(table.column)
     if lowest is None or lowest.kind != "code":
         names = listing(name for name, column in release.columns.items() if column.kind == "code")
@@ -146,7 +141,6 @@ class Marks:
         return tuple((name, tuple(columns)) for name, columns in self.groups.items())
 
     def in_words(self) -> str:
-        """Return a text about the columns that list indicators, and about their cost."""
         groups = "; ".join(f"{name} of {len(columns)} columns" for name, columns in self.groups.items())
         return f"Columns of indicators: {groups}. A table with such a column costs as much as any other table."
 
@@ -173,7 +167,6 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
 
 
 def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in the columns of indicators, and in the categories that mean that one applies."""
     if release.linked is not None:
         problems.add("marks", "[marks] cannot be combined with [members]")
     if len(release.columns) + len(table.groups) > MAX_COLUMNS:

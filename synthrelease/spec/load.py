@@ -50,7 +50,6 @@ from synthrelease.spec.totals import build_calibration
 
 
 def check_bundle(table: BundleTable, card: CardTable, schema: Schema, problems: Problems) -> None:
-    """Add a problem if [bundle] adds a second column "synthetic", or lists a format or catalogue that cannot be written."""
     if table.synthetic_column and SYNTHETIC in schema.by_name:
         problems.add(f"columns.{SYNTHETIC}", f"Use another name for the column, because [bundle] adds a column {SYNTHETIC!r}")
     check_formats(table.formats, schema, problems)
@@ -182,9 +181,6 @@ class SpecBuilder:
         return self.written.model_copy(update={"rules": rules}) if rules else self.written
 
     def _options(self, setting: Setting, criteria: Sequence[Criterion], synthetic: Plausibility) -> Options:
-        """Check and return the options that the configuration uses, such as [partition], and add a problem for each
-        contradiction.
-        """
         release, problems, file_of = self.release, self.problems, self.configuration.file_of
         if release.partition is not None:
             check_partition(release, criteria, self.acceptance_file, problems)
@@ -227,7 +223,6 @@ class SpecBuilder:
         )
 
     def _check_not_promised(self) -> None:
-        """Add a problem for each unknown column name in `pairs` of [not_promised]."""
         for index, text in enumerate(self.acceptance.not_promised.pairs):
             path, columns = f"not_promised.pairs[{index}]", self.release.columns
             self.problems.add_unknown(path, "a column", text.split(":"), columns, self.acceptance_file)
@@ -237,8 +232,8 @@ class SpecBuilder:
             self.problems.add_unknown(f"{table_path}.{name}", "a column", [name], self.release.columns, file)
 
     def _criteria(self) -> tuple[list[Criterion | None], list[Problem]]:
-        """Return the parsed criteria, with None for each with a mistake, and these mistakes, which are reported after
-        others.
+        """Return the parsed criteria, with None for each with a mistake, and the mistakes, which are reported after those
+        in columns.
         """
         problems, parsed = Problems(self.configuration), list[Criterion | None]()
         for index, table in enumerate(self.acceptance.criteria):
@@ -250,7 +245,6 @@ class SpecBuilder:
         return parsed, problems.found
 
     def _selection_rule(self) -> SelectionRule:
-        """Return the rule for the number of rounds, and add a problem if `rounds` is not a probability distribution."""
         table, law = self.release.selection, None
         try:
             if table.rounds is not None:

@@ -52,7 +52,7 @@ def members_in_words(schema: Schema, linked: Linked) -> str:
 
 
 def check_members(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each mistake in the columns and rules of members, before roots and members become one record."""
+    """Check the columns and rules of members, before roots and members become one record."""
     _check(table, release, problems)
     wide = len(release.columns) + 1 + table.most * len(table.columns)
     if wide > MAX_COLUMNS:

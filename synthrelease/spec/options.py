@@ -59,7 +59,6 @@ class Options:
         return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
 
     def in_words(self, total: Loss, rows: int) -> Iterator[str]:
-        """Yield the texts about options that the command `plan` prints for a private file with this number of rows."""
         if self.series is not None and self.series.year is not None:
             yield promise_text(self.series.year)
         if self.scout is not None:
@@ -75,7 +74,6 @@ class Options:
 
 
 def check_imputation(table: ImputationTable, schema: Schema, problems: Problems) -> None:
-    """Add a problem for each mistake in [imputation], or if no column has a bin of missing values."""
     if schema.linked is not None:
         why = "because the program makes no copies of linked tables"
         problems.add("imputation", f"[imputation] cannot be combined with [members], {why}")
@@ -100,7 +98,6 @@ WITH_MEMBERS = ("stata", "spss", "r")
 
 
 def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -> None:
-    """Add a problem for labels, numbers of bins or members that a chosen format cannot represent."""
     for name in chosen if schema.linked is not None else ():
         if name not in WITH_MEMBERS:
             fault = f"The format {name!r} cannot contain members"
@@ -118,7 +115,6 @@ def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -
 
 
 def check_catalogues(chosen: Collection[str], card: CardTable, problems: Problems) -> None:
-    """Add a problem if a chosen catalogue requires the web address of the release, and [card] does not contain it."""
     if "dcat" in chosen and not card.url:
         problems.add("card.url", "State the address of the release, because DCAT-AP requires it")
 
@@ -157,9 +153,6 @@ def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: P
 
 
 def _conditions(table: QuestionTable, names: Sequence[str], problems: Problems, path: str, *, weighted: bool) -> list[str]:
-    """Return the conditions in a question for `synthrelease estimate`, and add a problem for wrong syntax or unknown
-    columns.
-    """
     if table.given or table.mean or table.minus is not None:
         fault = f"{cut(table.query, 60)!r} is a whole question, so given, mean and minus must not be set"
         problems.add(path, f"{fault}. Delete them, or write only a condition")

@@ -48,7 +48,6 @@ def described(package: str) -> PluginTable:
 
 
 def load_plugins(tables: Sequence[PluginTable], problems: Problems) -> None:
-    """Load the packages that a configuration names, and add a problem for each that cannot be loaded."""
     for index, table in enumerate(tables):
         try:
             load_plugin(table)
@@ -134,7 +133,6 @@ def _offered(installed: Distribution) -> list[EntryPoint]:
 
 
 def _files(installed: Distribution) -> Iterator[tuple[str, Path]]:
-    """Yield the name and the path of every file of the package, sorted by name, without files of the installer."""
     for file in sorted(installed.files or (), key=lambda file: file.as_posix()):
         of_installer = file.parent.suffix == ".dist-info" and file.name in _OF_THE_INSTALLER
         if ".." not in file.parts and file.suffix != ".pyc" and not of_installer:
@@ -142,7 +140,6 @@ def _files(installed: Distribution) -> Iterator[tuple[str, Path]]:
 
 
 def _digest(installed: Distribution) -> str:
-    """Return the SHA-256 digest of the names and digests of all files of a package. Raises Unexpected if a file is missing."""
     whole = hashlib.sha256()
     for name, path in _files(installed):
         if not path.is_file():

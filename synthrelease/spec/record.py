@@ -32,7 +32,6 @@ from synthrelease.spec.columns import ColumnError, build_column, group_binning, 
 
 
 def check_design_weights(release: ReleaseFile, transformations: Sequence[Transformation], problems: Problems) -> None:
-    """Add a problem if a weight has a bin without a positive value, or if it is not confirmed that a row is one respondent."""
     marked = [name for name, table in release.columns.items() if table.role == WEIGHT]
     if marked and release.input.one_row_per is None:
         problems.add(
@@ -70,14 +69,12 @@ def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRu
 
 
 def division(release: ReleaseFile) -> PartitionRule | None:
-    """Return the rule that divides the rows at random, or None if the configuration has no [partition]."""
     return None if release.partition is None else PartitionRule(fit=release.partition.fit)
 
 
 def check_stated(
     release: ReleaseFile, rows: RowsRule, space: ConfigurationSpace, criteria: Sequence[Criterion], problems: Problems
 ) -> None:
-    """Add a problem if the stated number of rows is below 2 with [partition], or below the promised count of a released row."""
     promised = max(
         min(projection.promised_count for projection in space.projections),
         max((criterion.promised_count for criterion in criteria), default=1),
@@ -94,7 +91,6 @@ def check_stated(
 
 
 def _formats_of(column: Column) -> list[str]:
-    """Return the date formats of a column, and of the dates that are subtracted, without repetition."""
     return list(dict.fromkeys(dates.text for dates in (column.dates, column.minus_dates) if dates is not None))
 
 
@@ -119,7 +115,6 @@ def domain_digest(release: ReleaseFile, schema: Schema) -> str:
 
 
 def _texts_of(column: Column) -> list[tuple[str, str]]:
-    """Return each listed text of the file with the category to which it belongs."""
     return sorted((text, column.atoms.labels[index]) for text, index in column.values.items())
 
 
@@ -218,7 +213,6 @@ the rows of a person."""
 
 
 def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem if the key of persons is released, or for a setting that contradicts several rows of a person."""
     unit = release.unit
     if unit.key is None:
         return
@@ -303,7 +297,6 @@ def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
 
 
 def _person(unit: UnitTable, total: Charge) -> str:
-    """Return sentences that state the guarantee for a person who has several records or is identified by a key."""
     loss = loss_of_group(total.epsilon, total.delta, unit.records)
     level = "not protected: delta would reach 1" if loss is None else f"protected with epsilon = {decimal_text(loss.epsilon)}"
     level += f", delta = {float(loss.delta):.3g}" if loss is not None and loss.delta else ""
@@ -393,7 +386,6 @@ def _added_by(written: ReleaseFile) -> list[str]:
 
 
 def _labels_of(table: ColumnTable) -> tuple[str, ...]:
-    """Return the categories of a column that rules may name."""
     listed = table.codes.values() if isinstance(table.codes, dict) else table.categories or ()
     unlisted = unlisted_label(table)
     return tuple(listed) if unlisted is None else tuple(dict.fromkeys([*listed, unlisted]))

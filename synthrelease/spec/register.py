@@ -1,4 +1,7 @@
-"""Check and describe [partition], [split], [population], [design] and [scout], which concern the origin of the rows."""
+"""Check and describe [partition], [split], [population], [design] and [scout], which concern the origin of the rows.
+
+Each `check_` function adds a problem for every setting that contradicts its table.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,6 @@ from synthrelease.settings.tables import ReleaseFile, UnitTable
 
 
 def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], acceptance: str, problems: Problems) -> None:
-    """Add a problem for each setting that contradicts [partition]: noisy tables and criteria describe different rows."""
     for index, criterion in enumerate(criteria):
         if criterion.answered_by is not None or criterion.measured_line:
             setting = "answered_by" if criterion.answered_by is not None else "line"
@@ -33,7 +35,6 @@ def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], accepta
 
 
 def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem if the record number would be released, or if a setting requires the whole register."""
     for column in schema.columns:
         if table.by in column.sources:
             fault = f"The record number {table.by!r} must not be released, but the column {column.name!r} reads it"
@@ -45,7 +46,7 @@ def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problem
 
 
 def _check_whole(release: ReleaseFile, table: str, piece: str, problems: Problems) -> None:
-    """Add a problem for each setting that would publish noisy tables or estimates of only one piece of the rows."""
+    """Check that no noisy tables or estimates of only one piece of the rows would be published."""
     if release.selection.publish_measurements:
         problems.add("selection.publish_measurements", f"This must be false, because with [{table}] {piece}")
     if release.intended_queries:
@@ -54,7 +55,6 @@ def _check_whole(release: ReleaseFile, table: str, piece: str, problems: Problem
 
 
 def pieces_in_words(partition: PartitionRule | None, split: SplitRule | None) -> Iterator[str]:
-    """Yield texts for the plan and the release that say which rows the release uses."""
     if partition is not None:
         yield (
             f"Pieces: the rows are divided at random, once. The generator is fitted to {float(partition.fit):.0%} of the rows. "
@@ -75,10 +75,7 @@ _NOT_SIMPLE = "[population] needs a simple random sample, so it cannot be combin
 
 
 def check_population(table: PopulationTable, release: ReleaseFile, problems: Problems) -> None:
-    """Add a problem for each setting that contradicts a simple random sample, or publishes more facts about the records.
-
-    If the file is not a simple random sample, the guarantee for a member of the population does not hold.
-    """
+    """Check that no setting contradicts a simple random sample: the guarantee for a member of the population needs one."""
     path = "population"
     if release.unit.records > 1:
         why = "because the records of a person are a cluster"
@@ -107,7 +104,6 @@ def check_population(table: PopulationTable, release: ReleaseFile, problems: Pro
 
 
 def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem if [design] names a wrong weight or wrong random groups, or if the cluster of a row would be released."""
     marked = [name for name, column in release.columns.items() if column.role == WEIGHT]
     if (table.weight or "") not in (marked or [""]):
         expected = f'the column with role = "weight" ({listing(marked)})' if marked else 'a column with role = "weight"'
@@ -138,7 +134,6 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
 
 
 def design_in_words(table: DesignTable) -> str:
-    """Return a sentence that says which confidence intervals for a population are possible with the stated survey design."""
     if table.groups is not None and table.effect is None:
         return f"Design: intervals for a population need a noisy table with the random groups of clusters ({table.groups})."
     if table.clusters is not None and table.effect is None:
@@ -148,7 +143,6 @@ def design_in_words(table: DesignTable) -> str:
 
 
 def scout_in_words(table: ScoutTable) -> str:
-    """Return sentences about the cost of the scout, an earlier release of noisy tables of single columns."""
     delta = f"delta = {float(table.delta):g}"
     return (
         f"Scout: the noisy tables of single columns ({table.document[:16]}) alone cost epsilon = "

@@ -123,7 +123,6 @@ class ReleaseSpec:
 
     @cached_property
     def setting(self) -> Setting:
-        """The public facts that criteria use."""
         return Setting(
             schema=self.schema,
             groups=self.groups,
@@ -145,7 +144,6 @@ class ReleaseSpec:
         return self.budget.generation
 
     def with_budget(self, **changes: Fraction | None) -> ReleaseSpec:
-        """Return the specification with changed settings of [budget], such as `generation`."""
         return replace(self, budget=self.budget.model_copy(update=changes))
 
     @property
@@ -156,7 +154,6 @@ class ReleaseSpec:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 digest of the canonical text as a hexadecimal string."""
         return hashlib.sha256(self.text).hexdigest()
 
     def described(self, configuration: Configuration) -> dict[str, Any]:
@@ -197,7 +194,6 @@ class ReleaseSpec:
 
     @cached_property
     def plan(self) -> Plan:
-        """The plan of the release, with all its privacy charges."""
         once, per_round, figures = self._charges
         sharing = (criterion for criterion in self.criteria if criterion.name in self.noises)
         shared = {criterion.charge.name: self.noises[criterion.name] for criterion in sharing}
@@ -253,7 +249,6 @@ class ReleaseSpec:
         self.plan.check_limit(limit, self._fitting_words() if above else "")
 
     def _fitting_words(self) -> str:
-        """Return a sentence that states the largest generation budget that the limit allows."""
         low, high = Fraction(0), self.generation_budget
         for _ in range(20):
             middle = (low + high) / 2
@@ -280,7 +275,6 @@ class ReleaseSpec:
         return None if self.options.population is None else self.options.population.size
 
     def check_rows(self, n_file: int) -> None:
-        """Raise InputError if the file has more rows than the population."""
         if self.most_rows is not None and n_file > self.most_rows:
             raise InputError(f"The file has {n_file:,} rows, but [population] size is only {self.most_rows:,}.")
 
@@ -291,7 +285,6 @@ class ReleaseSpec:
 
     @property
     def year(self) -> YearOfSeries | None:
-        """The year of the release in its multi-year plan, or None if there is no plan."""
         return None if self.options.series is None else self.options.series.year
 
     def check_new(self) -> None:
@@ -302,7 +295,6 @@ class ReleaseSpec:
         problems.stop()
 
     def check_can_fail(self) -> None:
-        """Raise SpecError if no criterion can reject a table."""
         if reasons := none_can_fail(self.criteria):
             needed = "At least one criterion must be able to reject a table. It must compare with the original rows, and its"
             needed += " threshold must be below its largest possible value"

@@ -51,7 +51,6 @@ class TableRequest:
 
     @property
     def source(self) -> Source:
-        """The location of the table and, if there is one, of the table of members."""
         return Source.of(self.data, self.table, self.members)
 
 

@@ -63,7 +63,6 @@ def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems:
 
 
 def check_new(series: Series, total: Loss, problems: Problems) -> None:
-    """Add a problem if the release is an erratum, or if it costs more than its multi-year plan allows."""
     year = series.year
     if year is not None:
         most = Loss(year.horizon.most(year.year, year.again), year.horizon.delta)
@@ -77,10 +76,6 @@ def check_new(series: Series, total: Loss, problems: Problems) -> None:
 
 
 def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> YearOfSeries:
-    """Return the place of the release in the multi-year plan.
-
-    Adds a problem if the register is split, or if the delta for a person is 1 or more.
-    """
     if release.split is not None:
         problems.add("series.years", "A multi-year plan cannot be combined with [split]")
     horizon = table.horizon(release.unit.records)
@@ -119,7 +114,6 @@ def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, prob
 
 
 def promise_text(year: YearOfSeries) -> str:
-    """Return sentences that state the guarantee for a person over all years."""
     plan = year.horizon
     promise, years = plan.promise or Loss(Fraction(0), Fraction(0)), plan.years
     persons = "each record is in one year and is a different person"

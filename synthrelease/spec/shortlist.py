@@ -104,7 +104,6 @@ class VerdictTable(SpecTable):
             )
 
     def unnamed(self, admitted: NotPromisedTable) -> tuple[str, ...]:
-        """Return the lost pairs of columns (`lost`) that [not_promised] does not list."""
         return tuple(pair for pair in self.lost if frozenset(pair.split(":")) not in admitted.named)
 
 
@@ -148,7 +147,6 @@ _ROUNDING = Fraction(1, 10**9)  # Allowed difference of an epsilon, because the 
 
 
 def rounds_words(spec: ReleaseSpec) -> str:
-    """Return a description of the distribution of the number of rounds."""
     law = spec.selection_rule.law
     return "rounds until one is accepted" if law is None else law.words
 
@@ -227,10 +225,6 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
 
 
 def narrowed_to(spec: ReleaseSpec, tables: Any, file: str) -> ReleaseSpec:
-    """Return the specification restricted to the shortlist in a published specification.
-
-    Raises SpecError if the shortlist contains a mistake or an unknown configuration.
-    """
     return _drawn_from(spec, valid(ShortlistFile, {"configurations": tables}, file).configurations, file)
 
 
@@ -360,7 +354,6 @@ def shortlist_text(
     verdict: VerdictTable | None = None,
     attacks: AttacksTable | None = None,
 ) -> str:
-    """Return the text of shortlist.toml. Each configuration has the fields of `ShortlistTable`."""
     lines = [
         "# Written by `synthrelease rehearse` on public data, for `synthrelease release --shortlist`. Configurations may be",
         "# removed by hand, before the release reads private data.",

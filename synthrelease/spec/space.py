@@ -259,7 +259,6 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
 
 
 def _put_together(bins: Sequence[RareBin], space: ConfigurationSpace) -> str:
-    """Return the name of a column in which an alternative merges rare bins with other bins, or an empty text."""
     for column in dict.fromkeys(rare_bin.column for rare_bin in bins):
         rare = np.array([rare_bin.bin for rare_bin in bins if rare_bin.column == column])
         common = space.common.binnings[column]
@@ -312,7 +311,6 @@ def build_space(release: ReleaseFile, schema: Schema, synthetic: Plausibility, p
 def _check_generators(
     release: ReleaseFile, space: ConfigurationSpace, named: list[tuple[str, Generator]], rules: Plausibility, problems: Problems
 ) -> None:
-    """Add a problem for generators that contradict the budget, the columns, or shared or published noisy tables."""
     selection = release.selection
     shared = selection.measurements == "shared"
     first = named[0][1]
@@ -391,7 +389,6 @@ def _expand(
     combinations: dict[str, tuple[str, Any]],
     problems: Problems,
 ) -> None:
-    """Add an object, such as a generator, with its TOML path for every combination of the listed hyperparameters."""
     model = problems.class_for(path, key, table, models, problems.file)
     if model is None:
         return

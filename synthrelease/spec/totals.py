@@ -1,6 +1,7 @@
 """Read the published totals of [calibration] from the configuration or from CSV files, and build a `Calibration`.
 
-All mistakes that can be found without private data are reported before any budget is spent.
+All mistakes that can be found without private data are reported before any budget is spent. Functions raise Unexpected for
+the first mistake, and `_margins` adds it to the problems.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Totals = Mapping[tuple[str, ...], float]
 
 
 def stated_totals(margin: MarginTable, file: Path) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Yield each combination of labels with its total, in the order of the file. Raises Unexpected for the first mistake."""
+    """Yield each combination of labels with its total, in the order of the file."""
     if isinstance(margin.totals, str):
         path = beside(file, margin.totals)
         try:
@@ -51,7 +52,6 @@ def stated_totals(margin: MarginTable, file: Path) -> Iterator[tuple[tuple[str, 
 
 
 def _read(path: Path, columns: Sequence[str]) -> Totals:
-    """Read the totals from a CSV file. Raises Unexpected for the first mistake."""
     lines, expected = csv_lines(path, MOST_BYTES), [*columns, "total"]
     _, header = next(lines, (1, list[str]()))
     if sorted(header) != sorted(expected):
@@ -109,7 +109,6 @@ def build_calibration(
 
 
 def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """Add a problem for a wrong column in `start` or `collapse`, or for another column with the name of the weights."""
     if WEIGHT in schema.by_name:
         problems.add(f"columns.{WEIGHT}", f"Use another name for the column, because [calibration] adds a column {WEIGHT!r}")
     columns = release.columns
@@ -122,7 +121,6 @@ def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, 
 def _margins(
     table: CalibrationTable, file: Path, setting: Setting, released: Plausibility, problems: Problems
 ) -> Iterator[Margin]:
-    """Yield the valid margins (tables of published totals), over atomic bins, and add a problem for each other margin."""
     for index, margin_table in enumerate(table.margins):
         path, field, error = f"calibration.margins[{index}]", "", None
         try:
@@ -149,7 +147,7 @@ def _check_columns(table: MarginTable, schema: Schema, earlier: Sequence[MarginT
 
 
 def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], file: Path) -> Margin:
-    """Build a margin, a table of published totals, over atomic bins. Raises Unexpected for the first mistake."""
+    """Build a margin, a table of published totals, over atomic bins."""
     totals = dict(stated_totals(table, file))
     labels = [list(dict.fromkeys(cell[axis] for cell in totals)) for axis in range(len(table.columns))]
     binnings = [_binning(schema[name], label, groups.get(name)) for name, label in zip(table.columns, labels, strict=True)]
@@ -171,10 +169,7 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
 
 
 def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple[int, ...]:
-    """Return, for each atomic (finest) bin of a column, the index in `labels` of the group that has the total.
-
-    Raises Unexpected if the labels are not groups of the column.
-    """
+    """Return, for each atomic (finest) bin of a column, the index in `labels` of the group that has the total."""
     binnings = [column.atoms, *column.alternatives.values(), *([groups] if groups is not None else [])]
     for binning in binnings:
         if set(binning.labels) == set(labels):
@@ -201,7 +196,6 @@ def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple
 
 
 def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown: Sequence[str]) -> None:
-    """Raise Unexpected for groups of categories that do not match any alternative of the column."""
     absent = [label for label in nearest.labels if label not in labels]
     fault = f"{unknown[0]!r} is not a group" if unknown else f"There is no total for the group {absent[0]!r}"
     suggestion = closest(unknown[0], nearest.labels) if unknown else None
@@ -209,9 +203,6 @@ def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown:
 
 
 def _check_margin(margin: Margin, transformations: Sequence[Transformation], synthetic: Plausibility) -> None:
-    """Raise Unexpected if a released bin overlaps two groups of a margin, or the rules allow no rows in a group with a
-    total.
-    """
     for column, labels, into in zip(margin.columns, margin.labels, margin.into, strict=True):
         coarser = Binning(name="totals", labels=labels, numbers=(None,) * len(labels), of_atom=into)
         for binning in _binnings(column, transformations):
@@ -247,6 +238,5 @@ def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarra
 
 
 def _binnings(column: str, transformations: Sequence[Transformation]) -> Iterator[Binning]:
-    """Yield each set of bins of a column that a released table may have."""
     binnings = {binning.name: binning for binning in (transformation.binning(column) for transformation in transformations)}
     yield from binnings.values()

@@ -170,7 +170,6 @@ def rows_tried(spec: ReleaseSpec) -> int | None:
 
 
 def strengths_tried(spec: ReleaseSpec) -> Strengths:
-    """Return the strengths of the associations in the public table of a trial; empty if unknown."""
     return next((attempt.strengths for attempt in _readable(spec) if attempt.strengths.pairs), Strengths())
 
 
@@ -180,7 +179,6 @@ def trial_tried(spec: ReleaseSpec) -> str:
 
 
 def _readable(spec: ReleaseSpec) -> list[TrialRecord]:
-    """Return the stored records, or an empty list if one of them is damaged, which `tried` reports."""
     with suppress(SpecError):
         return list(_known(spec))
     return []
@@ -204,7 +202,6 @@ def _trial_of(parts: Mapping[str, str]) -> str:
 
 
 def shipped() -> Mapping[str, str]:
-    """Return the names of the configurations that are shipped with synthrelease, by the digests of their settings."""
     names: dict[str, str] = json.loads(resource(SHIPPED).read_bytes())
     return names
 
@@ -263,7 +260,6 @@ def _records() -> TypeAdapter[TrialRecord]:
 
 
 def _read(path: Path) -> TrialRecord:
-    """Read a stored record. Raises SpecError if it cannot be read: then it is unknown which files were tried."""
     try:
         content = json.loads(path.read_bytes())
         if content["format"] == FORMAT:

@@ -100,7 +100,6 @@ class AuditResult:
         return not self.violations and not self.missed
 
     def document(self) -> dict[str, object]:
-        """Return the results as plain values for a JSON file."""
         return {
             "program": f"synthrelease {version('synthrelease')}",
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -190,7 +189,6 @@ def run_audit(
 
     Parameters
     ----------
-    scope : the enumerations and generators to audit.
     most_records : number of records of the largest enumerated tables.
 
     Raises

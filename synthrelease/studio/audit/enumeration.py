@@ -176,7 +176,6 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
 def _in_words(
     world: World, synthetic: Table, codes: Sequence[Table], places: Sequence[int], recorded: Recorded, exact: ExactFigures
 ) -> str:
-    """Describe the tables that show a mistake: their criterion values and the sensitivity, beside the second formula's."""
     figures = [
         f"{world.in_words(codes[place])} has the value {recorded.values[place]:g} (second formula: {exact.values[place]:g})"
         for place in places
@@ -241,9 +240,6 @@ class CodeFigures:
         )
 
     def _score(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:
-        """Compute the criterion value of every private table. Return the epsilon of one value, and the set of their
-        sensitivities.
-        """
         charges, (n,) = self.criterion.per_score(), {private.n for private in privates}
         query = self.criterion.asked(n, candidate, self.setting, self.fitted)  # public: the same for every private table
         if isinstance(query, Query) and not query.sensitivity > 0:
@@ -271,7 +267,6 @@ MOST_RECORDS = 5
 
 
 def sweeps() -> Iterator[Sweep]:
-    """Yield all enumerations of criteria and joint tests: which criterion is tried on which tiny tables."""
     for kind in CRITERIA:
         yield from SWEEPS.get(kind, ())
     yield from _joint_tests()

@@ -90,7 +90,6 @@ class RowCounts:
 
     @property
     def most(self) -> int:
-        """The largest number of rows that one record has, such as the number of members of the largest household."""
         return int(self.made.sum(axis=1).max())
 
     def numbers(self, name: str) -> np.ndarray:
@@ -278,7 +277,6 @@ def relative(criterion: RelativeMarginalError, rows: RowCounts, tables: np.ndarr
 
 
 def _single_bins(rows: RowCounts) -> list[np.ndarray]:
-    """Return an (n_rows,) indicator for every bin of every column, including the bins of missing values."""
     return [(values == value).astype(np.int64) for values in rows.columns.values() for value in np.unique(values)]
 
 
@@ -486,7 +484,6 @@ def logistic(criterion: LogisticRegression, rows: RowCounts, tables: np.ndarray,
 
 
 def _points(rows: RowCounts, valued: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """Yield, for every distinct row, the values of the feature and the target, and whether the row has both (1 or 0)."""
     return zip(rows.numbers("a").tolist(), rows.numbers("b").tolist(), valued.tolist(), strict=True)
 
 
@@ -536,7 +533,6 @@ def means_of_roots(criterion: MeanOfRoots, world: World, tables: np.ndarray, syn
 
 
 def _with_members(criterion: MeanOfRoots, world: World, cell: int) -> tuple[Row, list[Row]]:
-    """Return the values of a root and of its members; a root is its own only member for a column of roots."""
     if world.linked is not None and criterion.column in world.linked.names:
         return root_of(world, cell)
     bins = np.unravel_index(cell, world.layout.sizes)

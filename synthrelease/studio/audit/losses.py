@@ -137,7 +137,6 @@ class AskedDraw:
         return log_shares(self.values.tolist(), self.law[2], self.law[3])
 
     def drawn(self) -> Any:
-        """Draw an answer to this request at random, from the right distribution for this table."""
         if self.is_choice:
             return SYSTEM.chosen(Losses(self.values.tolist(), self.law[2]), self.law[3])
         return getattr(SYSTEM, f"add_{self.law[0]}")(self.values, self.law[2])
@@ -252,7 +251,6 @@ def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...]
 
 
 def _heard(mechanism: Mechanism, table: tuple[int, ...], replayed: ReplayedEntropy) -> Any:
-    """Return the result of the mechanism with given answers, or None if it made a request without an answer."""
     try:
         return mechanism(table, replayed)
     except Exception:
@@ -303,7 +301,6 @@ Run = Callable[..., Any]
 
 
 def installed() -> bool:
-    """Return whether the libraries of the extra "smartnoise" are installed."""
     return all(find_spec(package) for package in ("snsynth", "mbi"))
 
 

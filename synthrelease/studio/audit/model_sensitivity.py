@@ -67,7 +67,6 @@ class MeasuredModel:
 
     @property
     def kind(self) -> str:
-        """The kind of the measurement, such as "PrivBayes": the first part of its name."""
         return self.name.partition(":")[0]
 
     @classmethod
@@ -229,7 +228,6 @@ def _answered(world: World, columns: tuple[int, ...], codes: tuple[int, ...]) ->
 
 
 def _scored(world: World, question: CompetingTables, codes: tuple[int, ...]) -> np.ndarray:
-    """Return the score by which an adaptive generator chooses the next table to measure (how far the model is from it)."""
     exact = (world.counts(codes).marginal(columns) for columns in question.columns)
     return np.array(scores_of(question, distances_of(question, exact)))
 

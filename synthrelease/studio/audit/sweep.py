@@ -101,7 +101,6 @@ class Sweep:
 
     @property
     def asked(self) -> tuple[Criterion, ...]:
-        """The criteria whose values are enumerated."""
         if not self.joint:
             return self.criteria[-1:]
         return tuple(criterion for criterion in self.criteria if criterion.figure_gets_noise)
@@ -151,7 +150,6 @@ class Households:
 
 
 def criterion(kind: str, **fields: object) -> Criterion:
-    """Return a criterion of this kind with an epsilon of 1, for an audit. Other settings are given by name."""
     return CRITERIA[kind].model_validate({"name": kind, "kind": kind, "threshold": 1.5, "epsilon": 1, **fields})
 
 

@@ -108,7 +108,6 @@ def _category_column(name: str, high: int, coding: Coding, groups: Bins | None, 
 
 
 def behind_a_door(counts: Counts, charges: Sequence[Charge], entropy: SystemEntropy = SYSTEM) -> PrivateCounts:
-    """Return made-up records as guarded counts, in the type of a private table."""
     return PrivateCounts(counts, Meter(charges), entropy)
 
 
@@ -169,7 +168,6 @@ class World:
 
     @cached_property
     def cells(self) -> tuple[int, ...]:
-        """The cells (combinations of bins) that a record can have."""
         every = range(self.layout.n_cells)
         return tuple(every) if self.linked is None else tuple(cell for cell in every if self._fits(self.linked, cell))
 
@@ -197,11 +195,9 @@ class World:
         return Counts(self.layout, np.array(codes, dtype=np.int64))
 
     def private(self, codes: Sequence[int], charges: Sequence[Charge], entropy: SystemEntropy = SYSTEM) -> PrivateCounts:
-        """Return a table of made-up records in the type that a release uses for private tables."""
         return behind_a_door(self.counts(codes), charges, entropy)
 
     def rows(self, codes: Sequence[int], n_file: int, entropy: SystemEntropy) -> PrivateRows:
-        """Return the rows of a made-up file of `n_file` rows that pass the rules."""
         return PrivateRows(self.counts(codes), n_file, entropy)
 
     def candidate(self, codes: Sequence[int]) -> Candidate:
@@ -287,7 +283,6 @@ class FilePair:
     lasts: tuple[int, int | None]
 
     def kept(self, side: int) -> Rows:
-        """Return the rows of one file (0 or 1) that the rules do not exclude."""
         last = self.lasts[side]
         return self.shared if last is None else tuple(sorted((*self.shared, last)))
 

@@ -39,7 +39,6 @@ _LINE = {"target": "b", "features": ["a"], "representation": {"a": "single", "b"
 
 
 def _listed(kind: str, world: Mapping[str, Any]) -> Sweep:
-    """Return the check of a criterion that one entry of `worlds.toml` describes."""
     more = {name: value for name, value in world.items() if name in ("groups", "tight", "attained")}
     settings, name = world.get("settings", {}), world["name"]
     if "households" in world:

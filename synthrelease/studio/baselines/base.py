@@ -196,7 +196,6 @@ class ComparedFile:
         return values if np.isfinite(values[: self.transformation.binnings[column].present]).all() else None
 
     def by_strength(self, column: int, columns: Sequence[int]) -> tuple[int, ...]:
-        """Return the other columns, ordered by their association with this column, the strongest first."""
         return tuple(sorted(columns, key=lambda candidate: (-self.strength(column, candidate), candidate)))
 
 

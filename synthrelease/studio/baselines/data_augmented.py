@@ -73,12 +73,10 @@ class DataAugmented:
 
     @cached_property
     def _rows(self) -> list[np.ndarray]:
-        """The (n_rows,) bins of every column."""
         return [self.table.rows(column) for column in range(len(self.table.layout.sizes))]
 
     @cached_property
     def _groups(self) -> np.ndarray:
-        """The (n_rows,) risk group of each row."""
         return np.repeat(np.zeros(len(self.table), dtype=np.int64) if self.risk is None else self.risk, self.table.counts)
 
     @cached_property
@@ -141,7 +139,6 @@ class DataAugmented:
         masked: np.ndarray,
         generator: np.random.Generator,
     ) -> np.ndarray:
-        """Draw the bins of one column for some rows, given the other columns and the noisy copy W of this column."""
         groups = step.table.groups([drawn[z][rows] for z in step.predictors], len(rows))
         risk, copy = self._groups[rows], masked[rows]
 

@@ -55,7 +55,6 @@ def _rows(table: Counts) -> list[np.ndarray]:
 
 
 def _drawn(table: Counts, draws: Sequence[Draw], plausibility: Plausibility, generator: np.random.Generator) -> Counts:
-    """Return rows that are drawn column by column. Rows that break a rule are drawn again as a whole."""
     copy = Counts.empty(table.layout)
     for _ in range(_TRIES):
         missing = table.total - copy.total
@@ -95,7 +94,6 @@ class Sequential(Baseline):
 
 
 def _made(name: str, copies: Sequence[Counts], file: ComparedFile, notes: tuple[str, ...]) -> MadeTables:
-    """Return the copies of a table as the result of a method, with a note if they have fewer rows than the file."""
     fewest = min(copy.total for copy in copies)
     if fewest < file.table.total:
         share = 1 - fewest / file.table.total

@@ -190,7 +190,6 @@ def _multiples(values: np.ndarray, counts: np.ndarray, step: float) -> list[floa
 
 
 def _divisors(step: float, whole: bool) -> list[float]:
-    """Return `step` divided by 1, 2, 5 and 10, without the results that are not round."""
     parts = [step / part for part in (1, 2, 5, 10) if not whole or step % part == 0]
     return [part for part in parts if round_step(part, whole) == part] or [step]
 
@@ -273,7 +272,6 @@ def bin_texts(limits: Sequence[float], *, whole: bool, ends: Ends = (None, None)
 
 
 def _shown(value: float) -> str:
-    """Return a number as text without an exponent."""
     text = f"{value:.12f}".rstrip("0").rstrip(".")
     return "0" if text in ("-0", "") else text
 
@@ -382,7 +380,6 @@ def bin_numbers(
 
 
 def _moments(values: np.ndarray, counts: np.ndarray) -> Range:
-    """Return the mean and the standard deviation of values with these frequencies."""
     mean = float(np.average(values, weights=counts))
     return mean, math.sqrt(float(np.average((values - mean) ** 2, weights=counts)))
 

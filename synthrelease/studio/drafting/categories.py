@@ -82,7 +82,6 @@ def _beginning(texts: Collection[str]) -> int:
 
 
 def _sums(texts: Mapping[str, int], name: Callable[[str], str]) -> Counter[str]:
-    """Return the number of rows of each group of strings, whose name the function `name` returns."""
     sums = Counter[str]()
     for text, times in texts.items():
         sums[name(text)] += times
@@ -222,7 +221,6 @@ def with_levels_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
 
 
 def _in_groups(column: ColumnDraft, groups: Mapping[str, Sequence[str]]) -> ColumnDraft:
-    """Return the column in these groups of categories, or unchanged if the groups merge nothing or everything."""
     if not 2 <= len(groups) < len(column.codes):
         return column
     return replace(column, groups={label: tuple(texts) for label, texts in groups.items()})
@@ -264,12 +262,10 @@ def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str,
 
 
 def _capitals(text: str) -> str:
-    """Return how a text uses capitals: "lower", "upper", "capitalize", "title" or "mixed"."""
     return next((way for way in ("lower", "upper", "capitalize", "title") if getattr(text, way)() == text), "mixed")
 
 
 def _without_zeros(text: str) -> str:
-    """Return a number as text without trailing zeros of its fraction."""
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -311,7 +307,6 @@ def _several_answers(texts: Collection[str]) -> str:
 
 
 def _in_order(text: str) -> tuple[int, float, str]:
-    """Return a sort key that places numbers first, by size, and other strings after them."""
     return (0, float(text), text) if NUMBER.fullmatch(text) and math.isfinite(float(text)) else (1, 0.0, text)
 
 

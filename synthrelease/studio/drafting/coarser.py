@@ -204,7 +204,6 @@ def wider_bin_of_each(wider: tuple[ColumnDraft, Binning], narrower: tuple[Column
 
 
 def are_inside(wider: tuple[ColumnDraft, Binning], narrower: tuple[ColumnDraft, Binning]) -> bool:
-    """Return whether each narrower bin of a column lies inside a single wider bin."""
     if narrower[1].lower:
         return {*wider[1].lower} <= {*narrower[1].lower}
     new, old = (_label_of_each(column) for column, _ in (wider, narrower))
@@ -212,7 +211,6 @@ def are_inside(wider: tuple[ColumnDraft, Binning], narrower: tuple[ColumnDraft, 
 
 
 def _label_of_each(column: ColumnDraft) -> dict[str, str]:
-    """Return, for each category of a column, the label of its bin in the release."""
     labels = {text: code.label for text, code in column.codes.items()}
     if column.common:
         labels = {text: label if text in column.common else OTHERS for text, label in labels.items()}
@@ -272,5 +270,4 @@ def fewer(
 
 
 def what_stays(size: int, columns: int, how: str) -> str:
-    """Return a phrase about the contents of a smaller draft, such as "12 of the 40 columns" or "coarser bins"."""
     return f"{size} of the {columns} columns{how}" if size < columns else "coarser bins"

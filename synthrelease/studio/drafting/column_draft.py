@@ -224,7 +224,6 @@ class ColumnDraft:
 
     @property
     def of_date(self) -> bool:
-        """Whether the column is computed from a date."""
         return self.part is not None or self.minus is not None
 
     def asking(self, *questions: str) -> ColumnDraft:
@@ -248,7 +247,6 @@ class ColumnDraft:
 
     @property
     def derived(self) -> bool:
-        """Whether the column is computed from a date or from the first characters of a code."""
         return self.of_date or self.characters is not None
 
     @property
@@ -337,7 +335,6 @@ class Answers:
         return replace(answers, missing_values=(*answers.missing_values, *unseen))
 
     def without(self, missing: Collection[str]) -> Answers:
-        """Return these answers with further strings treated as missing."""
         return replace(
             self,
             texts={text: times for text, times in self.texts.items() if text not in missing},
@@ -347,7 +344,6 @@ class Answers:
 
     @property
     def rows(self) -> int:
-        """The number of rows with an answer."""
         return sum(self.texts.values())
 
     @cached_property
@@ -629,12 +625,10 @@ def _are_classified(answers: Answers) -> bool:
 
 
 def _are_words(texts: Collection[str]) -> bool:
-    """Return whether most strings have several words, as remarks and names of persons have."""
     return sum(bool(re.search(r"[^\W\d_]{2,}[\s,]+[^\W\d_]", text)) for text in texts) > 0.8 * len(texts)
 
 
 def _key(answers: Answers, why: str) -> LeftOut:
-    """Return a key as a column that is left out; the reason states how many rows have a unique or shared value."""
     times, largest = answers.texts.values(), max(answers.texts.values())
     own_share = sum(often == 1 for often in times) / answers.rows
     because = f"nearly every row has a different value: {why}"

@@ -174,7 +174,6 @@ def _points(figure: float, steps: Sequence[tuple[float, float]]) -> float:
 
 
 def _evidence(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Iterable[tuple[float, str]]:
-    """Yield the signs that numbers are codes (points above 0) or a quantity (points below 0), each with a reason."""
     # the distance of an airport has gaps and tells the airport, as a code does
     if order.tells and len(values) > _FEW and _named_a_quantity(answers) and not PARTS["named"].search(answers.source):
         order = replace(order, of_groups=True)
@@ -383,7 +382,6 @@ def _design(answers: Answers) -> LeftOut | None:
 
 
 def _draft_again(answers: Answers, kind: str, how: str = "draft again with a codebook: ") -> str:
-    """Return an instruction to draft again with a codebook that states the kind of the column, such as "code"."""
     return how + json.dumps({answers.source: {"kind": kind}}, ensure_ascii=False)
 
 
@@ -455,7 +453,6 @@ def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind)
 
 
 def with_kind_doubt(column: ColumnDraft) -> ColumnDraft:
-    """Add the question whether a column holds numbers or codes to its other questions."""
     return replace(column.asking(column.kind_doubt), kind_doubt="")
 
 
@@ -570,7 +567,6 @@ def _have_thousandths(answers: Answers) -> bool:
 
 
 def _repeats_fractions(answers: Answers) -> bool:
-    """Return whether some numbers have three decimals or more, and each number occurs in at least five rows on average."""
     return _have_thousandths(answers) and bool(answers.numbers[1].mean() >= 5)
 
 
@@ -713,7 +709,6 @@ class DateColumn:
 
     @property
     def known(self) -> np.ndarray:
-        """The (n_rows,) mask of the rows with a date."""
         return self.days >= 0
 
     @property
@@ -751,7 +746,6 @@ def _format(form: str) -> DateFormat:
 
 
 def _parsed(text: str, form: str) -> date | None:
-    """Parse a string as a date from 1850 to 2100, as a release does, or return None."""
     day = _format(form).read(text)
     return day if day is not None and day.year in _YEARS else None
 
@@ -1003,9 +997,6 @@ def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
 
 
 def _strays(texts: Mapping[str, int], fits: Callable[[str], object], allowed: int) -> dict[str, int]:
-    """Return the frequencies of the strings that `fits` rejects, or an empty mapping if more than `allowed` rows have such
-    strings.
-    """
     strays, rows = dict[str, int](), 0
     for text, times in texts.items():
         if not fits(text):
@@ -1026,10 +1017,6 @@ def _rows(strays: Mapping[str, int]) -> str:
 def drafted_columns(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None = None, as_key: str = ""
 ) -> tuple[list[ColumnDraft], list[LeftOut], list[str]]:
-    """Draft every column of a public file.
-
-    Return the drafted columns, the columns left out, and the names of the columns of dates.
-    """
     return drafted_with_rows(file, book, key, as_key)[:3]
 
 
@@ -1095,7 +1082,6 @@ def drafted_with_rows(
 def _read_answers(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None
 ) -> tuple[dict[str, Answers], dict[str, str]]:
-    """Return the answers of every column except the key, and the questions about possible typing errors."""
     questions = dict[str, str]()
     texts_of = {source: texts for source, texts in file.columns.items() if source != key}
     answers = {source: answers_of(file, source, texts, book.get(source, CodebookEntry())) for source, texts in texts_of.items()}

@@ -172,11 +172,9 @@ def _correlation(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def _unit(column: Answers) -> float:
-    """Return the unit of the last decimal place of a column of numbers, such as 0.01."""
     return float(10.0 ** -max(len(text.partition(".")[2]) for text in column.texts))
 
 
 def _varies(values: np.ndarray) -> bool:
-    """Return whether at least a twentieth of the values differ from their median."""
     known = values[~np.isnan(values)]
     return len(known) >= _FEWEST and bool((known != np.median(known)).mean() >= _OTHERS)

@@ -91,7 +91,6 @@ class AcceptanceDraft:
 
     @property
     def epsilon(self) -> Fraction:
-        """The sum of the epsilons of all criteria."""
         return sum((Fraction(str(draft.settings.get("epsilon", 0))) for draft in self.criteria), Fraction(0))
 
 
@@ -245,7 +244,6 @@ def _facts(column: ColumnDraft, partners: Mapping[str, Partner]) -> FileColumn:
 
 
 def _categories(column: ColumnDraft) -> dict[str, int]:
-    """Return the number of public rows with each released category."""
     if not column.common:
         return {draft.label: draft.rows for draft in column.codes.values()}
     rows = {column.codes[text].label: column.codes[text].rows for text in column.common}
@@ -298,7 +296,6 @@ def settle(
 def _settled(
     draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, measures: Sequence[Yardstick], fits: Sequence[AttemptResult]
 ) -> tuple[AcceptanceDraft, DraftStanding]:
-    """Return the criteria with thresholds that these noisy fits meet, and the quality of the draft."""
     margin = spec.joint_test.margin if spec.joint_test else 0.0
     numbers = range(len(draft.criteria))
     figures = [[math.inf if (figure_ := fit.figures[i]) is None else figure_ for fit in fits] for i in numbers]
@@ -493,7 +490,6 @@ class Suggestion:
 
     @property
     def compares(self) -> bool:
-        """Whether the rule compares the numbers of the two columns."""
         return self.never == " > ".join(self.columns)
 
 
@@ -614,7 +610,6 @@ def _own_values(column: Column, step: float | None) -> int:
 
 
 def _can_be_read(never: str, domains: Mapping[str, Domain]) -> bool:
-    """Return whether a configuration with this rule can be loaded."""
     try:
         parse_rule(never, domains, of_records=True)
     except RuleError:
@@ -762,7 +757,6 @@ def _short_lists(texts: Mapping[int, str]) -> list[list[int]]:
 
 
 def _number(value: float) -> str:
-    """Return a number as rules write it, without an exponent."""
     text = f"{value:.15g}"
     return text if "e" not in text else np.format_float_positional(float(text), trim="-")
 

@@ -460,9 +460,6 @@ def _gaps(subject: Subject) -> set[str]:
 
 
 def _first_choices(subject: Subject, n_rows: int) -> Choices:
-    """Return provisional settings with which the columns can be loaded: one table for each column, and an epsilon for the
-    rows.
-    """
     return Choices(tables=tuple(column.name for column in subject.wide), rows=rows_budget(n_rows))
 
 
@@ -510,7 +507,6 @@ def _merged(subject: Subject, narrower: Ground | None) -> tuple[ReleaseSpec, Cou
 
 
 def _counted(subject: Subject) -> tuple[ReleaseSpec, Counts]:
-    """Load the columns, and count the public rows in their drafted bins. Raises InputError if every row has a missing value."""
     spec = loaded(subject, _first_choices(subject, subject.file.n_rows), FIRST)
     rows = rows_of(subject, spec)
     if not rows.total:
@@ -521,7 +517,6 @@ def _counted(subject: Subject) -> tuple[ReleaseSpec, Counts]:
 
 
 def rows_of(subject: Subject, spec: ReleaseSpec) -> Counts:
-    """Return the counts of the public rows in the finest bins, read as a release would read them."""
     return read_public(subject.file.source, spec.schema, spec.input, spec.raw, spec.unit)
 
 
@@ -562,19 +557,16 @@ _Binned = tuple[ColumnDraft, Binning]
 
 
 def _both(subject: Subject, spec: ReleaseSpec, narrower: Ground) -> list[tuple[_Binned, _Binned]]:
-    """Return, for each column, its drafted bins and its narrower bins in an earlier draft."""
     narrow = {pair[0].name: pair for pair in zip(narrower.subject.columns, narrower.binnings, strict=True)}
     wide = zip(subject.columns, spec.space[0].transformation.binnings, strict=True)
     return [(pair, narrow[pair[0].name]) for pair in wide]
 
 
 def _wider_bins(subject: Subject, spec: ReleaseSpec, narrower: Ground) -> list[np.ndarray]:
-    """Return, for each column, the index of the drafted bin that contains each narrower bin."""
     return [wider_bin_of_each(*both) for both in _both(subject, spec, narrower)]
 
 
 def which_matter(n_columns: int, important: Sequence[str]) -> str:
-    """Return the question which columns matter most, for a file with more columns than a draft can have."""
     taken = f"{listing(important)}, and the most associated columns" if important else "those with the strongest associations"
     return (
         f"QUESTION: which columns matter? {n_columns:,} columns could be released, and a draft has at most {MOST_COLUMNS}. "
@@ -619,7 +611,6 @@ def loaded(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) -> R
 
 
 def no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
-    """Return the error to raise when no draft of the file can be loaded."""
     reasons = " ".join(f"{problem.path}: {problem.message}." for problem in problems[:3])
     if not reasons:
         return InputError(f"{file.name}: a draft needs at least two columns that can be released. The file has fewer.")
@@ -1009,7 +1000,6 @@ def what_would_help(whole: Tried) -> str:
 
 
 def _too_many(n_columns: int, whole: Tried) -> str:
-    """Return sentences that say why a draft of all columns is not good enough."""
     reasons, standing, total = list[str](), whole.standing, f"epsilon {float(whole.choices.limit):g} in all"
     if whole.others >= whole.choices.limit:
         reasons.append(
@@ -1026,7 +1016,6 @@ def _too_many(n_columns: int, whole: Tried) -> str:
 
 
 def _off(preserved: Kept) -> str:
-    """Return a clause on the share of rows in a wrong cell of two-way tables, in fits and for independent columns."""
     strongest = " over the pairs with the strongest associations" if preserved.strongest_alone else ""
     return (
         f"{preserved.off:.1%} of the rows are in a wrong cell of a table of two columns, on average{strongest}; with "
@@ -1074,7 +1063,6 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
     beside = ground.race.held_out
 
     def held_out(spec: ReleaseSpec) -> HeldOut:
-        """Return the halves of the public rows with the smallest areas; only the other columns are judged."""
         if beside.of_all_rows:
             return replace(beside, fitted=HeldOut.of_persons(larger.file.source, spec, (), SEED).fitted)
         rows = in_first_bins(rows_of(larger, spec), spec)

@@ -211,7 +211,6 @@ def accept_lost(config: str | Path, shortlist: str | Path) -> tuple[Path, tuple[
 
 
 def _acceptance_of(file: ConfigurationFile) -> Path:
-    """Return the path of the acceptance file of a configuration."""
     return Path(os.path.normpath(beside(file.file_of("acceptance"), str(file.tables["acceptance"]))))
 
 
@@ -364,7 +363,6 @@ def _shared(path: Path, acceptance: Path, *, columns: bool, criteria: bool) -> I
 
 
 def _still_named(gone: Collection[str], contents: Mapping[Path, bytes]) -> Iterable[str]:
-    """Yield a sentence for each changed file in which comments or texts still name a removed column."""
     names = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, gone))})(?!\w)")
     for path, content in contents.items():
         lines = [str(n) for n, line in enumerate(content.decode("utf-8-sig").split("\n"), 1) if names.search(line)]
@@ -386,7 +384,6 @@ class _References:
         self.taken, self.to_look_at, self.undecided = list[str](), list[str](), list[str]()
 
     def look(self) -> None:
-        """Search both files, and collect the changes, the remarks and the decisions that the steward must make."""
         self._columns()
         for index, rule in enumerate(self.tables.get("rules", ())):
             if self._names(rule.get("never", "")):
@@ -417,16 +414,13 @@ class _References:
         self._criteria()
 
     def _take(self, path: Path_, description: str, *, acceptance: bool = False, value: str | None = None) -> None:
-        """Record the removal or the new value of a setting, with its description."""
         (self.of_acceptance if acceptance else self.of_configuration).append(Edit(path=path, toml=value))
         self.taken.append(description)
 
     def _names(self, condition: str) -> bool:
-        """Return whether a condition, such as `age < 18`, names one of the given columns outside quotation marks."""
         return any(match["name"] in self.gone for match in _WORD.finditer(condition) if match["name"])
 
     def _keys(self, path: Path_) -> None:
-        """Remove the given columns from a table with one entry for each column, such as [transformations]."""
         table: Any = self.tables
         for step in path:
             table = table.get(step, {})
@@ -606,7 +600,6 @@ def _edits_of_leaving_out(path: Path_, old: Any, new: Any) -> Iterable[Edit]:
 
 
 def _places(value: Any, path: Path_, names: Collection[str]) -> Iterable[Path_]:
-    """Yield the path of each text or key in nested settings that equals one of the names."""
     if isinstance(value, str) and value in names:
         yield path
     elif isinstance(value, dict):
@@ -730,7 +723,6 @@ def with_bounds(
 
 
 def _ends(binning: Binning, whole: bool) -> Ends:
-    """Return the lowest and the highest number of a column's bins, or None for an open end."""
     ends = (binning.lower[0], binning.upper[-1] - (1 if whole else 0))
     low, high = (end if math.isfinite(end) else None for end in ends)
     return low, high
@@ -809,7 +801,6 @@ def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | N
 
 
 def _stale_numbers(tables: Mapping[str, Any]) -> Iterable[Edit]:
-    """Yield the change that removes each representative value whose bin does not exist."""
     for above in (("columns",), ("members", "columns")):
         for name, table in value_at(tables, above).items() if above[0] in tables else ():
             if table.get("kind") not in ("integer", "real"):
@@ -914,7 +905,6 @@ def _name(spec: ReleaseSpec, kind: str, columns: Sequence[str]) -> str:
 
 
 def _settings(spec: ReleaseSpec, kind: str, columns: Sequence[Column], value: str) -> dict[str, object]:
-    """Return the settings of the new criterion, without name, kind, threshold, epsilon and reason."""
     fields, first, names = CRITERIA[kind].model_fields, columns[0], [column.name for column in columns]
     if "tables" in fields:
         return {"tables": [":".join(names)]}

@@ -65,12 +65,6 @@ class MembersDraft:
     with_these: int = 0
 
     def without(self, reasons: Mapping[str, str]) -> MembersDraft:
-        """Return the draft with some columns of the members left out.
-
-        Parameters
-        ----------
-        reasons : the reason for leaving out each column, by the name of the column.
-        """
         sources = {column.source: reasons[column.name] for column in self.columns if column.name in reasons}
         gone = [LeftOut(source=source, because=because) for source, because in sources.items()]
         stay = tuple(column for column in self.columns if column.name not in reasons)
@@ -199,7 +193,6 @@ def _plain(column: ColumnDraft) -> ColumnDraft:
 
 
 def _constant(file: PublicFile, key: str, codes: np.ndarray, names: Sequence[str], with_key: np.ndarray) -> set[str]:
-    """Return the columns with one value for all rows of a key, as the region of a household. Rows without a key are ignored."""
     n_keys, constant = len(np.unique(codes[with_key])), set[str]()
     for name in names:
         texts, of_rows = every_row(file, (name,))[name]

@@ -110,7 +110,7 @@ class AreasDraft:
 
     @property
     def chain(self) -> tuple[str, ...]:
-        """The names of the columns of areas in the release, from the largest to the smallest areas."""
+        """The columns of areas in the release, from the largest to the smallest areas."""
         return (*(level.name for level in self.levels), self.column.name)
 
     @classmethod
@@ -240,7 +240,6 @@ class AreaTables(NamedTuple):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The tables as terms of a formula, such as `region:sex`."""
         return tuple(":".join(columns) for columns in self.shares)
 
     @classmethod
@@ -351,7 +350,6 @@ class MarksDraft:
 
     @property
     def settings(self) -> dict[str, object]:
-        """The settings of [marks] except the groups."""
         yes = {name: [label] for name, label in self.yes.items() if label != "1"}
         return {"most": MOST} | ({"yes": yes} if yes else {})
 

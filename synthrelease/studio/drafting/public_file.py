@@ -342,12 +342,10 @@ def _is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _pattern(text: str) -> str:
-    """Return a string with # in place of each run of digits, or an empty string for a number."""
     return "" if NUMBER.fullmatch(text) else re.sub(r"\d+", "#", text)
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
-    """Return the fields of a line. A field with an open quotation mark contains a line end."""
     try:
         return next(csv.reader([line.rstrip("\r\n"), "\n"], delimiter=delimiter, skipinitialspace=True), [])
     except csv.Error:  # the problem is reported when the rows are read
@@ -390,14 +388,12 @@ def _encoding(path: Path, compressed: bool) -> Encoding:
 
 
 def _kind(word: str) -> str:
-    """Return the alphabet of a word: "plain" (ASCII), "Western", "Hebrew" or "other"."""
     if _ASCII.search(word):
         return "plain" if word.isascii() else "Western"
     return "Hebrew" if _HEBREW.fullmatch(word) else "other"
 
 
 def _texts(source: Source, names: Sequence[str], policy: InputTable) -> Iterator[Mapping[str, Texts]]:
-    """Return an iterator over batches of rows of these columns, as strings whose values are not checked."""
     return (batch for _, batch in batches(source, Schema(columns=()), policy, names, only=True))
 
 
@@ -577,7 +573,6 @@ class PublicRows:
         return len(next(iter(self.codes.values()), ()))
 
     def batch(self) -> dict[str, Texts]:
-        """Return all rows as one batch, in the form in which files are read, with None for no answer."""
         return {source: Texts(texts=[*texts, None], codes=self.codes[source]) for source, texts in self.texts.items()}
 
     def without(self, sources: Sequence[str]) -> np.ndarray:
@@ -694,7 +689,6 @@ def _determine_each_other(first: np.ndarray, second: np.ndarray) -> bool:
 def _codelists(
     file: PublicFile, pairs: Sequence[tuple[str, str]], answers: Mapping[str, Answers]
 ) -> dict[tuple[str, str], dict[str, str]]:
-    """Return, for each pair of columns that determine each other, the mapping between their strings, in both directions."""
     rows, codelists = every_row(file, list(dict.fromkeys(chain(*pairs)))), dict[tuple[str, str], dict[str, str]]()
     for first, second in pairs:
         (texts, codes), (labels, of_second) = rows[first], rows[second]

@@ -91,7 +91,6 @@ def _codes(release: str, column: ColumnDraft, of_member: bool) -> object:
 
 
 def _grouped(column: ColumnDraft) -> dict[str, object]:
-    """Return two alternatives (binnings) of a column: its groups of categories, and a bin for each category."""
     names = {text: text if column.kind == "code" else draft.label for text, draft in column.codes.items()}
     groups = {label: [names[text] for text in texts] for label, texts in column.groups.items()}
     apart = {column.codes[text].label: [name] for text, name in names.items()}
@@ -181,7 +180,6 @@ def codelist_text(column: ColumnDraft) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Return a remark as one line, cut after 150 characters."""
     plain = " ".join(text.split())
     return plain if len(plain) <= _REMARK else f"{plain[:_REMARK]} ..."
 
@@ -264,12 +262,6 @@ class Subject:
         return [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
 
     def without(self, reasons: Mapping[str, LeftOut]) -> Subject:
-        """Return this subject without some columns of the draft.
-
-        Parameters
-        ----------
-        reasons : for the name of each column to leave out, the reason.
-        """
         stay = tuple(column for column in self.columns if column.name not in reasons)
         return replace(self, columns=stay, left_out=(*self.left_out, *reasons.values()))
 
@@ -317,17 +309,14 @@ class Draft:
 
     @property
     def doubtful(self) -> tuple[ColumnDraft, ...]:
-        """The columns with a question to the steward."""
         return tuple(column for column in (*self.columns, *(self.members.columns if self.members else ())) if column.doubt)
 
 
 def paths_of(into: Path, name: str) -> tuple[Path, Path]:
-    """Return the paths of the configuration and of the acceptance file of a draft under a folder."""
     return into / "configs" / f"{name}.toml", into / "acceptance" / f"{name}.toml"
 
 
 def check_free(paths: Iterable[Path]) -> None:
-    """Raise OutputError if one of the paths exists."""
     for path in filter(os.path.lexists, paths):
         raise _taken(path)
 
@@ -338,7 +327,6 @@ def _taken(path: Path) -> OutputError:
 
 
 def write_new(texts: Mapping[Path, str]) -> None:
-    """Write new files, and create their folders. Raises OutputError if one of the files exists."""
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -406,7 +394,6 @@ class Choices:
 
     @property
     def plan(self) -> str:
-        """Sentences on the cost of the draft."""
         delta = "delta 1e-9" if self.delta else "delta 0"
         return f"The plan costs at most epsilon {float(self.limit):g}, {delta}. {self.advice}".rstrip()
 
@@ -481,7 +468,6 @@ def unit_text(unit: UnitAnswer | None, left_out: Sequence[LeftOut], root: str = 
 
 
 def _input(file: PublicFile, *, weighted: bool) -> dict[str, object]:
-    """Return the settings of [input], with which a release reads the file, without default values."""
     stated = file.input.model_dump(include={"delimiter", "encoding", "decimal", "table", "fixed_width"}, exclude_defaults=True)
     positions = {f"fixed_width.{key}": value for key, value in stated.pop("fixed_width", {}).items()}
     return stated | positions | ({"one_row_per": "respondent"} if weighted else {})
@@ -492,7 +478,6 @@ def _left_out(left_out: Sequence[LeftOut]) -> list[str]:
 
 
 def _together(word: str, reasons_of: Iterable[tuple[str, str]]) -> list[str]:
-    """Return one sentence for each reason, with the names of all columns or criteria to which it applies."""
     reasons = dict[str, list[str]]()
     for name, why in reasons_of:
         reasons.setdefault(why.partition(". On the public file")[0], []).append(name)

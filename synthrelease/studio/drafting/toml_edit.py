@@ -93,7 +93,6 @@ def _tables(text: str) -> dict[str, Any]:
 
 
 def value_at(tables: Any, path: Path_) -> Any:
-    """Return the value at a path in nested tables and lists. Raises KeyError or IndexError."""
     for step in path:
         tables = tables[step]
     return tables
@@ -182,7 +181,6 @@ def headed_tables(text: str) -> list[HeadedTable]:
 
 
 def _names(header: str) -> Path_:
-    """Return the names in a header, such as ("columns", "age") for [columns.age]."""
     table, names = tomllib.loads(header), list[str]()
     while table:
         ((name, inner),) = table.items()
@@ -202,7 +200,6 @@ def _numbered(names: Path_, times: Mapping[Path_, int]) -> Path_:
 
 
 def _without_table(text: str, path: Path_) -> str:
-    """Remove a table, such as [columns.age], with the tables inside it and the comments directly above their headers."""
     for block in reversed(headed_tables(text)):
         if block.path[: len(path)] != path:
             continue
@@ -235,7 +232,6 @@ def _with_key(text: str, edit: Edit) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a key as a header writes it, with quotation marks if it needs them."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
 
 
@@ -258,7 +254,6 @@ def text_of(content: bytes) -> str:
 
 
 def written_as(old: bytes, text: str) -> bytes:
-    """Return a text as bytes with the byte order mark and the line ends of the old content."""
     mark = codecs.BOM_UTF8 if old.startswith(codecs.BOM_UTF8) else b""
     return mark + (text.replace("\n", "\r\n") if b"\r\n" in old else text).encode()
 
@@ -355,12 +350,10 @@ def toml(value: object) -> str:
 
 
 def number_text(value: float) -> str:
-    """Return a number as text without an exponent; whole numbers have no decimal point."""
     return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.12f}".rstrip("0")
 
 
 def comment(text: str) -> str:
-    """Return a text as lines of a TOML comment."""
     return textwrap.indent(textwrap.fill(text, WIDTH - 2, break_long_words=False, break_on_hyphens=False), "# ")
 
 
