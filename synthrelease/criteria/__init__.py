@@ -1,5 +1,5 @@
-"""Look up the class of a criterion, and the class that explains it, by the `kind` in the acceptance file. To add a kind, write
-one file and add one line to `CRITERIA`.
+"""Look up the class of a criterion, and of its explanation, by the `kind` in the acceptance file. To add a kind, write one
+file and add one line to `CRITERIA`.
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ CRITERIA: Kinds[Criterion] = Kinds(
 
 
 def explanation_of(kind: str) -> type[Explanation[Any]]:
-    """Return the class that explains a kind of criterion to readers, for example `MeanMarginalErrorExplained`, which is in
-    the module of `MeanMarginalError`. Criteria from other packages, whose kinds contain a colon, are explained by
-    `ExplainedByItself`.
+    """Return the class that explains a kind of criterion, such as `MeanMarginalErrorExplained` in the module of
+    `MeanMarginalError`. `ExplainedByItself` explains criteria from other packages, whose kinds contain a colon.
     """
     model = CRITERIA[kind]
     if ":" in kind:
@@ -53,9 +52,7 @@ def explanation_of(kind: str) -> type[Explanation[Any]]:
 
 
 def explain(criterion: Criterion) -> Explanation[Any]:
-    """Return the object that explains a criterion to readers. If the setting `of` makes the criterion compare members, such
-    as the persons of a household, the explanation describes their rows.
-    """
+    """Return the explanation of a criterion, about rows of members if the setting `of` is given."""
     explanation = explanation_of(criterion.kind)(criterion)
     if getattr(criterion, "of", None) is None:
         return explanation
@@ -67,8 +64,7 @@ def explain(criterion: Criterion) -> Explanation[Any]:
 def published_criterion(
     kind: str, *, name: str, threshold: float, epsilon: str | Fraction, parameters: Mapping[str, Any]
 ) -> Criterion | None:
-    """Rebuild a criterion of a release from its published settings, and return it. Return None if this version of the program
-    has no criterion of this kind.
+    """Rebuild a criterion of a release from its published settings, or return None for an unknown kind.
 
     Raises
     ------

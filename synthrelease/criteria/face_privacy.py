@@ -1,5 +1,5 @@
-"""Define the criterion face privacy. It requires that every row of the candidate, or every combination of bins in some columns,
-occurs at least `minimum_count` times.
+"""Define the criterion face privacy: every row of the candidate, or every combination of bins in some columns, occurs at
+least `minimum_count` times.
 
 Paper 4.6; theory 3.7, face privacy. The stricter form, which checks all choices of a given number of columns, comes from a
 stakeholder's request in the paper.
@@ -28,25 +28,21 @@ from synthrelease.settings.base import Mistake
 class RareRows(Criterion):
     """The number of distinct released rows that occur fewer than `minimum_count` times. This number must be 0.
 
-    With `columns` = b, the criterion counts rare combinations of bins over all choices of b columns. A combination is rare if
-    it occurs in the candidate, but fewer than `minimum_count` times. If no combination of b columns is rare, no combination
-    of fewer columns is rare, because its count is a sum of counts of combinations of b columns. There are C(d, b) tables of
-    b columns; at most `MAX_TABLES` are allowed.
+    With `columns` = b, the criterion counts the combinations of bins of any b columns that occur, but fewer than
+    `minimum_count` times. If none is rare, no combination of fewer columns is rare. At most `MAX_TABLES` of the C(d, b)
+    tables of b columns are allowed.
 
     Privacy
     -------
-    The criterion value uses only the candidate, which is already differentially private. So the criterion costs nothing.
+    The criterion uses only the candidate, which is already differentially private, and costs nothing.
 
     Attributes
     ----------
-    minimum_count : the smallest allowed number of copies of each distinct row or, with `columns`, of each combination. Set
-        it at most to the `minimum_count` of the projection, which ensures that rows have this number of copies. Example:
-        `minimum_count = 2`.
-    columns : the number of columns of each checked combination. Without this setting the criterion checks whole rows. Example:
-        `columns = 3`.
-    threshold : the threshold is always 0. You can omit it. Example: `threshold = 0`.
-    epsilon : the epsilon is always 0, because this criterion uses the released table alone. You can omit it. Example: `epsilon
-        = 0`.
+    minimum_count : the smallest allowed number of copies of each distinct row or, with `columns`, of each combination: at
+        most the `minimum_count` of the projection, which ensures it. Example: `minimum_count = 2`.
+    columns : the number of columns of each checked combination. Without it, whole rows are checked. Example: `columns = 3`.
+    threshold : always 0. You can omit it. Example: `threshold = 0`.
+    epsilon : always 0, because only the released table is used. You can omit it. Example: `epsilon = 0`.
 
     Examples
     --------
@@ -72,9 +68,7 @@ class RareRows(Criterion):
 
     @property
     def promised_count(self) -> int:
-        """Return the smallest number of times that each released row must occur. This number is 1 if `columns` is set, because
-        the criterion then does not check whole rows.
-        """
+        """Return how often each released row must occur, 1 with `columns`, because whole rows are then not checked."""
         return self.minimum_count if self.columns is None else 1
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
@@ -95,10 +89,7 @@ class RareRows(Criterion):
         return float(sum(rare for _, rare in self._rare_parts(table)))
 
     def _rare_parts(self, table: Counts) -> Iterator[tuple[tuple[int, ...], int]]:
-        """Yield sets of columns, each with the number of rare combinations of their bins. A rare combination occurs in the
-        table, but fewer than `minimum_count` times. The sets are all sets of as many columns as the setting `columns` says,
-        or only the set of all columns if it is not set.
-        """
+        """Yield sets of columns (of size `columns`, or all columns), each with the number of its rare combinations."""
         from synthrelease.data.marginals import sub_tables
 
         width = self.columns or len(table.layout.sizes)
@@ -108,7 +99,7 @@ class RareRows(Criterion):
 
 
 class RareRowsExplained(Explanation[RareRows]):
-    """Explain a criterion that forbids released rows that occur too few times, by counting the distinct ones."""
+    """Explain a criterion that forbids released rows that occur too few times."""
 
     no_sensitivity = "The criterion value gets no noise, because the released table alone determines it (`public_figure`)."
     no_bounds: ClassVar[str] = "The criterion value uses released rows only."
@@ -127,9 +118,7 @@ class RareRowsExplained(Explanation[RareRows]):
         return self.about._rare(facts.table)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the set of columns in which the candidate has the most rare combinations of bins. Neither public nor
-        private rows are read.
-        """
+        """Return the set of columns with the most rare combinations. Neither public nor private rows are read."""
         if self.about.columns is None:
             return None
         columns, rare = max(self.about._rare_parts(candidate.counts), key=lambda table: table[1])

@@ -1,4 +1,4 @@
-"""Define the base class of criteria from other packages. The package computes a criterion value and states its sensitivity.
+"""Define the base class of criteria from other packages, which compute a criterion value and state its sensitivity.
 synthrelease adds the noise, charges epsilon, and compares the result with the threshold.
 """
 
@@ -49,8 +49,8 @@ class OutsideCriterion(Criterion):
     """
 
     def figure(self, table: Counts, candidate: SyntheticTable, setting: Setting) -> float:
-        """Compare a table with the candidate, and return the exact criterion value. It must be a finite number for every table
-        on the candidate's bins.
+        """Compare a table with the candidate, and return the exact criterion value, a finite number for every table on its
+        bins.
 
         Parameters
         ----------
@@ -59,15 +59,15 @@ class OutsideCriterion(Criterion):
         raise NotImplementedError
 
     def sensitivity(self, n: int, candidate: SyntheticTable, setting: Setting) -> float:
-        """Return an upper limit, above 0, on the change of the criterion value when one of the n rows of any table is replaced.
-        The limit must depend on public values only.
+        """Return an upper limit, above 0, on the change of the criterion value when one of the n rows of any table is
+        replaced. It must depend on public values only.
         """
         raise NotImplementedError
 
     @classmethod
     def examples(cls) -> Sequence[Mapping[str, Any]]:
-        """Return settings for a criterion of this kind, with which `check_kind` tests it on tables that have the columns
-        "a", "b" and "c" with 2, 3 and 4 bins.
+        """Return settings with which `check_kind` tests the criterion on tables of the columns "a", "b" and "c" with 2, 3
+        and 4 bins.
         """
         raise NotImplementedError
 

@@ -1,10 +1,10 @@
-"""Measure all pairs of two-bin columns together, by counting the rows in which the two columns of a pair agree (theory 12.17,
+"""Measure all pairs of two-bin columns together, by counting the rows in which the two columns agree (theory 12.17,
 agreements of pairs).
 
-Columns i and j have two bins each. Let c_i be the number of rows in the second bin of i. Let a_ij (the agreement) be the number
-of rows whose bins of i and j have the same number. Then (c_i + c_j + a_ij - n) / 2 rows are in the second bin of both columns,
-so all c and a determine the tables of all pairs. A record that changes in m of d columns changes m of the numbers c and m (d -
-m) of the numbers a, each by 1. The tables of all pairs would change by more.
+Columns i and j have two bins each. Let c_i be the number of rows in the second bin of i, and a_ij (the agreement) the
+number of rows whose bins of i and j have the same number. Then (c_i + c_j + a_ij - n) / 2 rows are in the second bin of
+both, so all c and a determine the tables of all pairs. A record that changes in m of d columns changes m of the numbers c
+and m (d - m) of the numbers a, each by 1. The tables of all pairs would change by more.
 """
 
 from __future__ import annotations
@@ -37,26 +37,23 @@ _ROWS = 20_000  # Number of rows of the model from which covariances are estimat
 
 @dataclass(frozen=True, kw_only=True)
 class AgreeingPairs:
-    """A public list of pairs of two-bin columns. Instead of the table of a pair, a mechanism measures its "agreement": the
-    number of rows in which both columns have the same bin.
+    """A public list of pairs of two-bin columns, of which the agreement is measured instead of the table.
 
     Attributes
     ----------
-    pairs : the pairs in order. Each pair has two column indices, the smaller first, and each column has two bins.
+    pairs : the pairs of column indices in order, the smaller first.
     """
 
     pairs: tuple[Columns, ...]
 
     @cached_property
     def pairs_of_columns(self) -> Counter[int]:
-        """For each column, return the number of pairs that contain this column."""
+        """Return the number of pairs that contain each column."""
         return Counter(chain.from_iterable(self.pairs))
 
     @property
     def columns(self) -> Columns:
-        """Return all columns that occur in the pairs. For each of these columns, the rows in its second bin are measured,
-        too.
-        """
+        """Return all columns in the pairs. The rows in their second bins are measured, too."""
         return tuple(sorted(self.pairs_of_columns))
 
     @cached_property
@@ -64,17 +61,15 @@ class AgreeingPairs:
         return frozenset([*self.pairs, *((column,) for column in self.columns)])
 
     def holds(self, columns: Columns) -> bool:
-        """Return whether these columns are a measured column or a measured pair, whose table follows from the noisy
-        numbers.
-        """
+        """Return whether these columns are a measured column or pair, whose table follows from the noisy numbers."""
         return columns in self._tables
 
     def price(self, ratio: int) -> int:
-        """Return the largest cost of replacing one record, which may change several counts and agreements at once. The unit
-        is the cost of one changed agreement; one changed count costs `ratio` units.
+        """Return the largest cost of replacing one record. The unit is the cost of one changed agreement; one changed count
+        costs `ratio` units.
 
-        Suppose m of d columns change. An agreement changes if exactly one of the two columns of its pair changes. The number of
-        such pairs is at most m (d - m), at most the number of pairs, and at most the number of pairs of the m columns with the
+        Suppose m of d columns change. An agreement changes if exactly one of its two columns changes. The number of such
+        pairs is at most m (d - m), at most the number of pairs, and at most the number of pairs of the m columns with the
         most pairs.
         """
         beside = sorted(self.pairs_of_columns.values(), reverse=True)
@@ -82,9 +77,8 @@ class AgreeingPairs:
         return max(ratio * m + min(m * (d - m), len(self.pairs), sum(beside[:m])) for m in range(1, d + 1))
 
     def ratio(self, kind: type[CountNoise]) -> int:
-        """Choose how many times as much a changed count costs as a changed agreement, and return this whole number. The
-        choice gives the cells of a pair's table the smallest noise variance, (2 V_count + V_agreement) / 4, where V is the
-        noise variance of a count or an agreement.
+        """Return how many times as much a changed count costs as a changed agreement, as a whole number. It gives the cells
+        of a pair's table the smallest noise variance, (2 V_count + V_agreement) / 4.
         """
         power = 1 if kind.cost == "rho" else 2  # a variance is inversely proportional to this power of the cost
 
@@ -94,16 +88,15 @@ class AgreeingPairs:
         return min(range(1, len(self.columns) + 1), key=variance)
 
     def costs(self, part: Fraction, kind: type[CountNoise]) -> tuple[Fraction, Fraction]:
-        """Return the cost of one changed count and the cost of one changed agreement. They are chosen so that replacing a
-        record costs at most `part`, however many counts and agreements it changes.
+        """Return the cost of one changed count and of one changed agreement, such that replacing a record costs at most
+        `part`.
         """
         ratio = self.ratio(kind)
         of_agreement = part / self.price(ratio)
         return ratio * of_agreement, of_agreement
 
     def laws(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
-        """Return the noise distribution of each count and that of each agreement, if all counts and agreements together get
-        `part` of the budget.
+        """Return the noise distributions of a count and of an agreement, if all together get `part` of the budget.
 
         `of_table` divides its cost between two changed cells, so it gets twice the cost of one number.
         """
@@ -111,8 +104,8 @@ class AgreeingPairs:
         return of_count, of_agreement
 
     def of_cells(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
-        """Return two noise distributions: that of the count of a bin of one column, and one with the same scale as the
-        noise in a cell of a pair's table. Such a cell is computed from two counts and one agreement.
+        """Return the noise distribution of a bin of one column, and one with the same scale as the noise in a cell of a
+        pair's table (computed from two counts and one agreement).
         """
         of_count, of_agreement = self.laws(part, kind)
         return of_count, kind(math.sqrt((2 * of_count.scale**2 + of_agreement.scale**2) / 4))
@@ -120,14 +113,13 @@ class AgreeingPairs:
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyAgreements:
-    """Noisy counts of two-bin columns: for each column the number of rows in its second bin, and for each listed pair its
-    "agreement", the number of rows in which both columns have the same bin.
+    """Noisy counts of two-bin columns, and noisy agreements of pairs.
 
     Attributes
     ----------
-    columns, counts : columns, and the noisy number of rows in the second bin of each column.
-    pairs, agreements : pairs of these columns, and the noisy number of rows in which the two columns agree.
-    laws : the noise distribution of the counts, and the noise distribution of the agreements.
+    columns, counts : columns, and the noisy rows in the second bin of each.
+    pairs, agreements : pairs of these columns, and the noisy rows in which both have the same bin.
+    laws : the noise distributions of counts and of agreements.
     """
 
     columns: Columns
@@ -138,16 +130,12 @@ class NoisyAgreements:
 
     @property
     def variances(self) -> np.ndarray:
-        """Return the (n_columns + n_pairs,) noise variances: first of the counts of columns, then of the agreements of
-        pairs.
-        """
+        """Return the (n_columns + n_pairs,) noise variances, counts first."""
         return np.repeat([law.variance_above for law in self.laws], [len(self.columns), len(self.pairs)])
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray], n: int) -> NoisyAgreements:
-        """Return the same noisy numbers after bins are merged. Columns that no longer have two bins are dropped. This is
-        post-processing.
-
-        Bin b of column c becomes `maps[c][b]`, which may exchange the two bins. `n` is the number of rows.
+        """Return the same noisy numbers after bin b of column c becomes `maps[c][b]`, which may exchange two bins
+        (post-processing). Columns without two bins are dropped.
         """
         left = {column: layout.sizes[column] == 2 for column in self.columns}
         turned = {column: left[column] and maps[column][0] == 1 for column in self.columns}
@@ -166,15 +154,8 @@ class NoisyAgreements:
         )
 
     def strongest(self, sizes: Sequence[int], sets: Sequence[Columns], n: int) -> list[Columns]:
-        """Return the pairs of columns that a model should contain in addition to the column sets `sets`, the strongest
-        first. For each of these pairs, the noisy agreement differs clearly from its value under independence. Pairs that
-        would make a clique too large are left out.
-
-        Parameters
-        ----------
-        sizes : the number of bins of every column.
-        sets : the column sets that the model already has.
-        n : the number of rows.
+        """Return further pairs for a model with the column sets `sets`, the strongest first: those whose noisy agreement
+        differs clearly from independence, and that make no clique too large.
         """
         share = dict(zip(self.columns, (self.counts / n).tolist(), strict=True))
         chosen = list(sets)
@@ -188,7 +169,7 @@ class NoisyAgreements:
 
 
 class _Signs:
-    """Fast sums over all 2^k cells of k two-bin columns. The bins of column i are coded as a sign s_i, which is -1 or 1."""
+    """Fast sums over all 2^k cells of k two-bin columns, with the bins of column i as a sign s_i, -1 or 1."""
 
     def __init__(self, k: int):
         self._half = k // 2
@@ -198,8 +179,8 @@ class _Signs:
         self._shape = (2,) * k
 
     def potential(self, weights: np.ndarray) -> np.ndarray:
-        """Return a (2, ..., 2) table with the log-linear potential of each cell. A cell gives every column i a sign s_i (-1
-        or 1); its potential is the sum of weights[i, i] s_i, and of weights[i, j] s_i s_j for i < j.
+        """Return the (2, ..., 2) log-linear potential of each cell: the sum of weights[i, i] s_i, and of weights[i, j] s_i
+        s_j for i < j.
         """
         half, sides = self._half, []
         for signs, own in ((self._first, weights[:half, :half]), (self._last, weights[half:, half:])):
@@ -208,9 +189,7 @@ class _Signs:
         return np.asarray(sides[0][:, None] + sides[1] + across).reshape(self._shape)
 
     def moments(self, shares: np.ndarray) -> np.ndarray:
-        """Return a (k, k) matrix of means over cells with these shares: the mean of column i's sign s_i (-1 or 1) on the
-        diagonal, and the mean of s_i s_j above it.
-        """
+        """Return a (k, k) matrix of means over cells with these shares: of s_i on the diagonal, of s_i s_j above it."""
         table, half = shares.reshape(len(self._first), len(self._last)), self._half
         means = np.zeros((len(self._shape),) * 2)
         means[:half, half:] = self._first.T @ table @ self._last
@@ -224,10 +203,8 @@ class _Signs:
 
 
 def _all_moments(shares: np.ndarray) -> np.ndarray:
-    """Return the (2^k,) means of products of signs, one mean for each set of columns. A row has a sign for each two-bin
-    column: -1 for the first bin, 1 for the second. The function is a fast Walsh transform.
-
-    The index of a set has a bit for each column; the first column is the highest bit.
+    """Return the (2^k,) means of products of signs, one for each set of columns, by a fast Walsh transform. The index of a
+    set has a bit for each column; the first column is the highest bit.
     """
     means = shares
     for axis in range(shares.ndim):
@@ -237,14 +214,13 @@ def _all_moments(shares: np.ndarray) -> np.ndarray:
 
 
 class AgreementTerms:
-    """The terms of a log-linear model that make it fit the measured counts and agreements (rows in which two columns have
-    the same bin). The model is stored on a junction tree.
+    """The terms of a log-linear model on a junction tree that fit the measured counts and agreements.
 
-    The parameters come in this order: one for each count, then one for each pair that lies inside a clique of the tree.
+    There is one parameter for each count, then one for each pair inside a clique of the tree.
 
     Attributes
     ----------
-    target, variance : (n_parameters,) the noisy numbers, and the variances of the noise in these numbers.
+    target, variance : (n_parameters,) the noisy numbers and their noise variances.
     """
 
     def __init__(self, tree: JunctionTree, measured: NoisyAgreements):
@@ -262,8 +238,8 @@ class AgreementTerms:
             self._by_clique.append((home, columns, _Signs(len(columns)), places, (np.array(ends[0]), np.array(ends[1]))))
 
     def potentials(self, parameters: np.ndarray) -> Iterator[tuple[int, Columns, np.ndarray]]:
-        """For each clique to which some of these terms are assigned, yield its index, the columns of its terms, and a table
-        over these columns. The table has the sum of the terms in each cell, which is added to the logarithm of the cell.
+        """For each clique with some of these terms, yield its index, the columns of its terms, and the table over them that
+        is added to the logarithms of the cells.
         """
         for home, columns, signs, places, ends in self._by_clique:
             weights = np.zeros((len(columns), len(columns)))
@@ -271,9 +247,8 @@ class AgreementTerms:
             yield home, columns, signs.potential(weights) + parameters[places].sum() / 2
 
     def shares(self, cliques: Sequence[np.ndarray]) -> np.ndarray:
-        """Return, for each parameter, the share of rows that the model expects. For a count, these are the rows in the
-        second bin of its column; for an agreement, the rows in which both columns have the same bin. `cliques` has the
-        shares of the cells of every clique.
+        """Return, for each parameter, the share of rows that the model expects in the second bin of the column, or with the
+        same bin in both columns. `cliques` are shares of cells.
         """
         shares = np.empty(len(self.target))
         for home, columns, signs, places, ends in self._by_clique:
@@ -281,14 +256,8 @@ class AgreementTerms:
         return shares
 
     def covariances(self, cliques: Sequence[np.ndarray], draw: Callable[[int], Counts]) -> np.ndarray:
-        """Return the (n_parameters, n_parameters) covariance matrix, under the model, of the features of a row that are
-        counted, such as "both columns have the same bin". It is exact if one clique is used for all features; otherwise it is
-        estimated from rows that are drawn from the model.
-
-        Parameters
-        ----------
-        cliques : shares of the cells of every clique.
-        draw : a function that draws a number of rows from the model.
+        """Return the (n_parameters, n_parameters) covariance matrix of the counted features of a row under the model: exact
+        within one clique, otherwise estimated from drawn rows.
         """
         if not self._by_clique:
             return np.zeros((0, 0))

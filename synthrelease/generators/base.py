@@ -1,7 +1,6 @@
 """Define the base classes of generator families, with their settings, charge, fit and model.
 
-Every generator fits a model to private counts and spends a stated charge. Afterwards, rows can be sampled from the model any
-number of times.
+Every generator fits a model to private counts at a stated charge. Rows can then be sampled any number of times.
 """
 
 from __future__ import annotations
@@ -36,23 +35,22 @@ class Model(Protocol):
     """A fitted, differentially private model of a table."""
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Draw exactly n synthetic rows, over the same columns and bins as the table of the fit. This is post-processing
-        and costs no budget.
+        """Draw exactly n synthetic rows over the columns and bins of the fit. This is post-processing, without a privacy
+        cost.
         """
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Background:
-    """Public facts about a table that a fit may use: the rules, a public table as prior, and the order of bins. They are
-    over the same bins as the private table of the fit.
+    """Public facts that a fit may use, over the same bins as the private table.
 
     Attributes
     ----------
     plausibility : rules for synthetic rows over the layout (structural zeros).
-    prior : a public table over the layout, or None if the settings of the generator name no public table.
-    ordered : for each column, the number of leading bins that are ordered. Neighbours among these bins may be grouped. The
-        number is 0 for a column without an order. If `ordered` is empty, no column is ordered.
+    prior : a public table over the layout, or None.
+    ordered : for each column, the number of leading bins that are ordered, whose neighbours may be grouped; 0 without an
+        order. () if no column is ordered.
     """
 
     plausibility: Plausibility
@@ -63,12 +61,13 @@ class Background:
 class Generator(SpecTable):
     """The base class of generator families. An object contains the validated hyperparameters from the configuration file.
 
-    A new family needs one file with a subclass, one line in `GENERATORS`, and examples (tests/examples). The subclass describes
-    its method in words, states its memory and its work, and says how `init` drafts it. tests/test_contracts.py checks this.
+    A new family needs one file with a subclass, one line in `GENERATORS`, and examples (tests/examples). The subclass
+    describes its method in words, states its memory and work, and says how `init` drafts it. tests/test_contracts.py checks
+    this.
 
     Attributes
     ----------
-    family : the family of generators. It determines which hyperparameters the generator has.
+    family : the family of generators, which determines the further hyperparameters.
     """
 
     family: str
@@ -108,13 +107,11 @@ class Generator(SpecTable):
 
     @property
     def prior_file(self) -> str | None:
-        """Return the public table from which the fit starts, as written in the configuration. Return None if the fit does not
-        start from a public table.
-        """
+        """Return the public table from which the fit starts, as written in the configuration, or None."""
         return None
 
     def load(self) -> None:
-        """Import the libraries that a fit needs. A missing library is then reported before any budget is spent.
+        """Import the libraries that a fit needs, so that a missing one is reported before any budget is spent.
 
         Raises
         ------
@@ -122,8 +119,7 @@ class Generator(SpecTable):
         """
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
-        """Check whether these hyperparameters suit a table with this layout, and yield what is wrong, such as an unknown
-        column.
+        """Yield what is wrong in these hyperparameters for a table with this layout, such as an unknown column.
 
         Parameters
         ----------
@@ -133,13 +129,11 @@ class Generator(SpecTable):
         return ()
 
     def charge(self, epsilon: Fraction) -> Charge:
-        """Return the charge for one fit with budget `epsilon`. It states the cost as an epsilon, or as a rho if the
-        guarantee is zCDP.
-        """
+        """Return the charge for one fit with budget `epsilon`, stated as an epsilon or, if the guarantee is zCDP, as a rho."""
         raise NotImplementedError
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:
-        """Fit a model to a private table with noise, at the cost of `charge`, and return the model.
+        """Fit a model to a private table with noise, at the cost of `charge`.
 
         Raises
         ------
@@ -148,18 +142,18 @@ class Generator(SpecTable):
         raise NotImplementedError
 
     def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Return the columns of each table that every fit with these settings measures, in increasing order. The result is
-        empty if the tables are chosen during the fit.
+        """Return the columns, in increasing order, of each table that every fit measures; () if tables are chosen during
+        the fit.
         """
         return ()
 
     def fixed_questions(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Return the columns of each table and of each sum that every fit with these settings measures."""
+        """Return the columns of each table and sum that every fit measures."""
         return self.fixed_tables(layout)
 
     def stated(self, layout: Layout) -> Sequence[tuple[int, ...]]:
-        """Return the columns of each table and sum that the settings tell the model to use, in increasing order. By default,
-        the result is empty; for example, a fit may choose its tables itself.
+        """Return the columns, in increasing order, of each table and sum that the settings tell the model to use, by
+        default none.
 
         Raises
         ------
@@ -168,26 +162,22 @@ class Generator(SpecTable):
         return ()
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the sets of columns whose association a model of this family may contain. By default, this is the set of
-        all columns, because a fit chooses its tables privately.
+        """Return the sets of columns whose association a model may contain, by default all columns, because a fit chooses
+        its tables privately.
         """
         return Ties(chosen=(tuple(range(len(layout.sizes))),))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
-        """Return the noise of each table that a fit at this charge measures. The result is empty if tables are chosen
-        privately.
-        """
+        """Return the noise of each table that a fit at this charge measures; empty if tables are chosen privately."""
         return {}
 
     def bins_apart(self, layout: Layout) -> frozenset[int]:
-        """Return the columns with rare bins that are counted separately. Rows in such bins are in no measured table."""
+        """Return the columns with rare bins that are counted separately, and are in no measured table."""
         return frozenset()
 
     def unmeasured(self, layout: Layout, tied: Sequence[set[int]]) -> set[int]:
-        """Return the columns about which a fit has no information: no measurement contains them, and no chain of rules
-        (`tied`, the columns of each rule) connects them with a measured column.
-
-        The result is empty for a fit that chooses its tables or starts from a public table.
+        """Return the columns that no measurement contains, and that no chain of rules (`tied`) connects with a measured
+        column. Empty for a fit that chooses its tables or starts from a public table.
         """
         measured = {column for columns in self.fixed_questions(layout) for column in columns}
         if not measured or self.prior_file is not None:
@@ -197,37 +187,33 @@ class Generator(SpecTable):
         return set(range(len(layout.sizes))) - measured
 
     def effort(self, layout: Layout) -> float:
-        """Return the work of a fit in arbitrary units, for comparing hyperparameters of the same family on the same layout."""
+        """Return the work of a fit in arbitrary units, comparable within a family on the same layout."""
         return float(self.peak_cells(layout))
 
     seconds_per_effort: ClassVar[float] = 1e-8
     """Approximate seconds for one unit of `effort`, as measured (docs/appendix/benchmarks.md). Machines differ."""
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit on one core, for a table with this number of rows."""
+        """Return the estimated seconds of a fit on one core."""
         return self.effort(layout) * self.seconds_per_effort
 
     def grows(self, layout: Layout) -> str:
-        """Return a phrase that says how the time and memory of an attempt grow, such as "with the number of cells of the
-        whole table".
-        """
+        """Return a phrase that says how the time and memory of an attempt grow."""
         few = layout.n_cells <= DENSE_LIMIT
         return "with the number of cells of the whole table" if few else "with the numbers of rows and columns, not of cells"
 
     def megabytes(self, layout: Layout) -> int:
-        """Return the peak memory in megabytes that a fit or a sample adds to a process."""
+        """Return the peak memory, in megabytes, that a fit or a sample adds."""
         return self.library_megabytes + self.peak_cells(layout) * _BYTES_OF_A_NUMBER // 2**20
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the largest number of cells that a fit or a sample keeps in memory at once. The memory estimate uses this
-        number.
-        """
+        """Return the largest number of cells that a fit or a sample keeps in memory at once."""
         raise NotImplementedError
 
 
 class MeasuringGenerator(Generator):
-    """The base class of generators that first measure the private table with noise, and then fit a model to the measurements.
-    Several rounds can share the measurements, and the measurements can be published.
+    """The base class of generators that first measure the private table with noise, and then fit a model. Measurements can
+    be shared by several rounds, and published.
     """
 
     noise: ClassVar[type[CountNoise]] = DiscreteLaplace
@@ -235,25 +221,21 @@ class MeasuringGenerator(Generator):
 
     @property
     def leaves_out(self) -> str:
-        """Return the name of a setting that keeps some rows or some measurements out of the measured tables, such as
-        `rare_bins`. Return "" if no such setting is used.
+        """Return the name of a setting that keeps rows or measurements out of the measured tables, such as `rare_bins`, or
+        "".
         """
         return ""
 
     def part(self, charge: Charge) -> Fraction:
-        """Return the budget that all tables and sums of a fit share: the epsilon of the charge or, with Gaussian noise, its
-        rho.
-        """
+        """Return the budget of all tables and sums of a fit: the epsilon of the charge or, with Gaussian noise, its rho."""
         return pure_epsilon(charge) if self.noise.cost == "epsilon" else charge.curve().rho
 
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
-        """Spend the charge on noisy measurements of a private table, and return them. All later steps are post-processing."""
+        """Spend the charge on noisy measurements of a private table. All later steps are post-processing."""
         raise NotImplementedError
 
     def measured_tables(self, layout: Layout, part: Fraction) -> Mapping[tuple[int, ...], Fraction]:
-        """Return how much of the budget `part` each measured table costs. The keys are the columns of the table, in
-        increasing order.
-        """
+        """Return the cost of each measured table out of the budget `part`, by the columns of the table in increasing order."""
         raise NotImplementedError
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
@@ -267,14 +249,11 @@ class MeasuringGenerator(Generator):
         return [*self.fixed_tables(layout), *(noisy_sum.columns for noisy_sum in self.measured_sums(layout, Fraction(1)))]
 
     def measured_sums(self, layout: Layout, part: Fraction) -> tuple[NoisySum, ...]:
-        """Return the sums that a fit measures, each with the noise that it has if the budget of the fit is `part`. The
-        values of the sums are 0, because nothing is measured yet.
-        """
+        """Return the sums that a fit measures, with their noise at the budget `part` and the value 0."""
         return ()
 
     def model(self, measured: NoisyMarginals, background: Background) -> Model:
-        """Fit a model to noisy measurements, and return it. The measurements and `background` are over the same bins; equal
-        arguments give equal models.
+        """Fit a model to noisy measurements over the bins of `background`. Equal arguments give equal models.
 
         Raises
         ------
@@ -286,7 +265,5 @@ class MeasuringGenerator(Generator):
         return self.model(self.measure(private, charge), background)
 
     def same_measurements(self, other: Generator) -> bool:
-        """Return whether another generator would measure the same tables and sums. Both generators can then share
-        measurements.
-        """
+        """Return whether another generator would measure the same tables and sums, so that both can share measurements."""
         raise NotImplementedError

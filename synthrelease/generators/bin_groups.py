@@ -1,8 +1,7 @@
 """Before a fit, group bins that have too few rows for their noise. In the drawn rows, divide the groups into bins again.
 
-All of this is post-processing. A model over groups is smaller, and its tables have less noise. Bins form a group only if every
-plausibility rule treats them alike. So a row of groups is plausible if and only if all rows with bins from these groups are
-plausible.
+All of this is post-processing. A model over groups is smaller, and its tables have less noise. Bins form a group only if
+every plausibility rule treats them alike, so that rules hold for groups as for bins.
 """
 
 from __future__ import annotations
@@ -21,16 +20,12 @@ _REST = 0.4
 
 
 def split_masks(masks: Sequence[Mask]) -> list[Mask]:
-    """Replace rules that concern more than two columns by equivalent rules about pairs of columns, where possible. A rule
-    (mask) marks forbidden cells of a table; a mask without an equivalent is returned unchanged.
-    """
+    """Replace masks (rules) over more than two columns by equivalent masks over pairs of columns, where possible."""
     return [part for mask in masks for part in _pairs_of(mask)]
 
 
 def _pairs_of(mask: Mask) -> list[Mask]:
-    """Return masks of forbidden cells over pairs of columns that together forbid the same rows as this mask. Return the
-    mask itself if there are none.
-    """
+    """Return masks over pairs of columns that forbid the same rows as this mask, or the mask itself if there are none."""
     allowed, axes = ~mask.forbidden, range(mask.forbidden.ndim)
     if len(mask.columns) <= 2:
         return [mask]
@@ -49,9 +44,7 @@ def _pairs_of(mask: Mask) -> list[Mask]:
 
 
 def _all_of(shadows: dict[tuple[int, int], np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """Return a mask of the cells of a table that no pair of columns forbids. `shadows` has, for each pair of axes, a mask
-    of the allowed combinations of bins.
-    """
+    """Return a mask of the cells that no pair forbids, given the allowed combinations of each pair of axes."""
     allowed = np.ones(shape, dtype=bool)
     for pair, shadow in shadows.items():
         allowed &= shadow.reshape([size if axis in pair else 1 for axis, size in enumerate(shape)])
@@ -59,9 +52,7 @@ def _all_of(shadows: dict[tuple[int, int], np.ndarray], shape: tuple[int, ...]) 
 
 
 def rule_classes(column: int, size: int, masks: Sequence[Mask]) -> list[int]:
-    """Return a class number for every bin of a column. Two bins get the same number if every rule allows and forbids the
-    same combinations for both.
-    """
+    """Return a class number for every bin of a column, equal for bins that every rule treats alike."""
     signs: list[tuple[bytes, ...]] = [()] * size
     for mask in masks:
         if column in mask.columns:
@@ -72,16 +63,13 @@ def rule_classes(column: int, size: int, masks: Sequence[Mask]) -> list[int]:
 
 
 def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: float, least_ordered: float) -> np.ndarray:
-    """Group bins with few rows, and return the (n_bins,) group of every bin. Groups are numbered from 0 in the order of
-    their first bins.
+    """Group bins with few rows. Return the (n_bins,) group of every bin, numbered in the order of first bins.
 
     Parameters
     ----------
-    counts : noisy counts of the bins.
     classes : the class number of every bin (`rule_classes`); only bins of one class are grouped.
-    ordered : how many leading bins are ordered. Neighbours among these bins are grouped until a group has `least_ordered` rows.
-    least : smallest number of rows of an unordered bin that is not grouped. Unordered bins with fewer rows are grouped.
-    least_ordered : smallest number of rows of a group of ordered bins.
+    ordered : how many leading bins are ordered. Neighbours among them are grouped until a group has `least_ordered` rows.
+    least : unordered bins with fewer rows are grouped.
     """
     into = np.full(len(counts), -1, dtype=np.int64)
     groups = 0
@@ -100,18 +88,16 @@ def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: f
 
 
 def _runs(classes: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the start and end position of every run of equal numbers in a sequence."""
     starts = [b for b in range(len(classes)) if b == 0 or classes[b] != classes[b - 1]]
     return list(zip(starts, [*starts[1:], len(classes)], strict=True)) if starts else []
 
 
 def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, stop: int, groups: int, least: float) -> int:
-    """Merge neighbouring bins of an ordered column into groups with enough rows: for each bin from `start` to `stop` - 1,
-    write the number of its group into `into`. The first new group gets the number `groups`. Return the next free number.
+    """Group the ordered bins from `start` to `stop` - 1 into neighbours with at least `least` rows, and write the group
+    numbers, from `groups` on, into `into`. Return the next free number.
 
-    If a bin has enough rows by itself, it is not grouped with the bins before or after it, provided that these have at least
-    the share `_REST` of `least` rows. For example, many rows at zero say nothing about a few rows above zero. Remaining bins
-    with too few rows join the last group.
+    A bin with enough rows stays alone if the bins before or after it have at least the share `_REST` of `least` rows: many
+    rows at zero say nothing about a few rows above zero. Remaining bins with too few rows join the last group.
     """
     positive, held, opened = np.maximum(counts, 0), 0.0, False
     for b in range(start, stop):
@@ -124,7 +110,7 @@ def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, s
 
 
 def grouped_rules(masks: Sequence[Mask], maps: Sequence[np.ndarray], layout: Layout) -> Plausibility:
-    """Translate rules about bins into rules about groups of merged bins. Every rule must treat all bins of a group alike."""
+    """Translate rules about bins into rules about groups, whose bins they must treat alike."""
     first = [np.unique(into, return_index=True)[1] for into in maps]
     grouped = []
     for mask in masks:
@@ -136,8 +122,7 @@ def grouped_rules(masks: Sequence[Mask], maps: Sequence[np.ndarray], layout: Lay
 
 
 def divided(groups: np.ndarray, into: np.ndarray, counts: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Draw a bin for every row, given the row's group of merged bins. Return the (n_rows,) bins. The bins of a group get
-    rows in proportion to their noisy counts, which are first made non-negative.
+    """Draw a bin for every row of a group, in proportion to noisy counts, made non-negative. Return the (n_rows,) bins.
 
     Parameters
     ----------

@@ -34,9 +34,7 @@ _MOST_NUMBERS = 2**22
 
 
 def _numbers_in(value: object) -> int:
-    """Return how many numbers the arrays of a model contain, as a measure of its memory. The plausibility rules are not
-    counted, because all models share them.
-    """
+    """Return how many numbers the arrays of a model contain, without the plausibility rules, which models share."""
     if isinstance(value, np.ndarray | tuple):
         return value.size if isinstance(value, np.ndarray) else sum(map(_numbers_in, value))
     if not is_dataclass(value) or isinstance(value, Plausibility):
@@ -46,16 +44,13 @@ def _numbers_in(value: object) -> int:
 
 @dataclass(kw_only=True)
 class KeptModels:
-    """A cache of models that were all fitted to the same noisy measurements. The key of a model stands for everything else
-    that determines the fit, such as the settings of the generator.
-    """
+    """A cache of models fitted to the same noisy measurements. Its key is everything else that determines the fit."""
 
     numbers: int = 0
     _models: dict[str, Model | str] = field(default_factory=dict)
 
     def get(self, key: str, fit: Callable[[], Model]) -> Model:
-        """Return the stored model with this key. If there is none, fit the model, and store it unless all stored models
-        together would become too large.
+        """Return the model with this key. Otherwise fit it, and store it unless the cache would become too large.
 
         Raises
         ------
@@ -91,12 +86,11 @@ RISK = 1e-6
 
 
 def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility: Plausibility) -> bool:
-    """Return whether synthetic rows differ clearly from the noisy tables to which their model was fitted, in the share of
-    some bin of a single column.
+    """Return whether synthetic rows differ clearly from the noisy tables of their model, in the share of some bin of a
+    column.
 
-    If agreements were measured, the counts of their columns are compared, too. The function ignores rows in rare bins that
-    are counted separately, because they are in no table. It also ignores cells that the rules exclude, because released
-    rows are never in such cells.
+    Counts of agreements are compared, too. Rows in rare bins that are counted separately, and cells that the rules exclude,
+    are ignored.
 
     Parameters
     ----------
@@ -129,9 +123,9 @@ MAX_RESAMPLES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A synthetic table over the bins of its configuration. A candidate is differentially private, and therefore public.
+    """A synthetic table over the bins of its configuration. It is differentially private, and therefore public.
 
-    `measured` contains the noisy marginals from which the table was made, or None if the generator measures no marginals.
+    `measured` are the noisy marginals from which it was made, or None.
     """
 
     configuration: Configuration
@@ -156,18 +150,16 @@ def make_candidate(
     kept_models: KeptModels | None = None,
     rows: int | None = None,
 ) -> Candidate:
-    """Fit the generator, draw rows that obey the rules, and apply the projection, which replaces rare rows. Return this
-    synthetic table as a candidate.
+    """Fit the generator, draw rows that obey the rules, and apply the projection, which replaces rare rows.
 
     Parameters
     ----------
     private : the private table, merged to the configuration's bins.
     background : rules and prior over the same bins.
     charge : the planned charge of one fit.
-    shared : measurements over the configuration's bins that were made once for all rounds. If they are given, the fit spends
-        nothing.
-    kept_models : the stored models of these shared measurements.
-    rows : the public number of rows to sample, or None for the number of rows of the private table.
+    shared : measurements that were made once for all rounds. With them, the fit spends nothing.
+    kept_models : the cache for these shared measurements.
+    rows : the public number of rows to sample, or None for that of the private table.
 
     Raises
     ------
@@ -196,9 +188,7 @@ def make_candidate(
 
 
 def sample_plausible(model: Model, n: int, plausibility: Plausibility, entropy: np.random.Generator) -> Counts:
-    """Return n plausible rows of a model: draw rows, drop implausible rows, and draw replacements. Raises RejectedRound if
-    too few plausible rows are found.
-    """
+    """Draw n plausible rows of a model, with replacements for implausible ones. Raises RejectedRound if too few are found."""
     table = plausibility.filter(model.sample(n, entropy))
     for _ in range(MAX_RESAMPLES):
         missing = n - table.total

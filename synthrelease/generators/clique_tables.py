@@ -1,6 +1,4 @@
-"""Compute the tables of all pairs of columns from a fitted junction tree, and how large the tree becomes if a further table is
-added.
-"""
+"""Compute the tables of all pairs of columns from a fitted junction tree, and how much a further table enlarges the tree."""
 
 from __future__ import annotations
 
@@ -22,18 +20,17 @@ _TOGETHER = 2**23  # Number of cells of the messages that are in memory at a tim
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CompetingTables:
-    """The tables among which the next table to be measured is chosen, with the counts that the model expects in their
-    cells, and the weights of their errors in this choice. All fields are public.
+    """The tables among which the next table to measure is chosen, with the model's expected counts and the weights of their
+    errors. All fields are public.
 
     Attributes
     ----------
     columns : the columns of each table.
-    expected : the int64 counts that a model expects in the cells of all tables, one table after the other. Some of the
-        competing tables (`some`) refer to the same array.
+    expected : the int64 expected counts of all tables, one after the other.
     starts, sizes : (tables,) the position of each table's first cell in `expected`, and the number of its cells.
-    weights : (tables,) whole factors by which the errors of the tables count, at least 1. They may exceed 64 bits.
-    handicaps : (tables,) whole numbers of records that are subtracted from the errors, because a measurement adds noise. They
-        may also exceed 64 bits.
+    weights : (tables,) whole factors of the errors, at least 1, which may exceed 64 bits.
+    handicaps : (tables,) whole numbers of records that are subtracted from the errors, because a measurement adds noise.
+        They may exceed 64 bits.
     """
 
     columns: Sequence[Columns]
@@ -47,7 +44,6 @@ class CompetingTables:
         return len(self.columns)
 
     def some(self, places: np.ndarray) -> CompetingTables:
-        """Return only the tables at these positions."""
         return replace(
             self,
             columns=[self.columns[place] for place in places.tolist()],
@@ -60,16 +56,15 @@ class CompetingTables:
 
 @dataclass(frozen=True, kw_only=True)
 class _Message:
-    """A message from one clique of a junction tree to a neighbouring clique. For columns on the sender's side, it has the
-    distribution of each column given the columns that the two cliques share (the separator).
+    """The message from a clique of a junction tree to a neighbour: the distribution of each column on the sender's side,
+    given the separator (the columns that both cliques share).
 
     Attributes
     ----------
-    start : the clique that sends the message.
-    columns : the columns.
-    given : (cells of the separator, bins of all columns) the conditional share of every bin, given each cell of the separator.
-    first, between : for each column, the number of cells of the first separator on the path from the column, and the largest
-        number of cells of two successive separators on this path; 0 if there is only one separator.
+    start : the sender.
+    given : (cells of the separator, bins of all columns) the conditional share of every bin.
+    first, between : for each column, the number of cells of the first separator on its path, and the largest number of
+        cells of two successive separators; 0 for a single separator.
     """
 
     start: int
@@ -82,18 +77,16 @@ class _Message:
 def pair_shares(
     tree: JunctionTree, shares: Sequence[np.ndarray], limit: float = math.inf
 ) -> tuple[dict[Columns, np.ndarray], np.ndarray]:
-    """Return, for each pair of columns in increasing order, the shares of rows that the model expects in the cells of its
-    table. Also return a (columns, columns) array: how many cells the largest new clique would have if the pair were added
-    to the model, or 1 if a clique already contains the pair.
+    """Return, for each pair of columns in increasing order, the model's shares of the cells of its table. Also return a
+    (columns, columns) array: how many cells the largest new clique would have if the pair were added, or 1 if a clique
+    contains it.
 
-    Pairs whose largest set has more cells than the limit may be missing in the first result; their number of cells is then
-    infinite. A set combines a column of at least two bins with two successive separators, so columns are not passed on if two
-    successive separators together have more than half of the limit.
+    Pairs beyond the limit may be missing in the first result, with infinitely many cells. A new clique combines a column of
+    at least two bins with two successive separators, so columns are not passed on if these have more than half of the
+    limit.
 
-    A message contains the joint tables of a separator with columns behind the edge. It is made from the clique that sends it,
-    and from messages to this clique. Messages first go to the root, with all columns behind the edge, and then away from the
-    root, with the columns of earlier cliques. A column meets the columns of all earlier cliques in the first clique that
-    contains it, so every pair is computed once.
+    A message contains the joint tables of a separator with columns behind the edge. Messages first go to the root, with all
+    columns behind the edge, and then away from it, with the columns of earlier cliques. So every pair is computed once.
 
     Parameters
     ----------
@@ -158,8 +151,8 @@ def pair_shares(
 
 
 def _passed_on(tree: JunctionTree, given: np.ndarray, entered: Columns, joint: np.ndarray, separator: Columns) -> np.ndarray:
-    """Pass shares on along a junction tree. The shares of some bins given the cells of one separator (`entered`) are known;
-    return the joint shares of these bins with the cells of the next separator (`separator`).
+    """Return the joint shares of bins with the cells of the next separator (`separator`), from their shares given the cells
+    of one separator (`entered`).
 
     Parameters
     ----------
@@ -177,13 +170,12 @@ def _passed_on(tree: JunctionTree, given: np.ndarray, entered: Columns, joint: n
 
 
 def joining_sets(tree: JunctionTree, pair: Columns) -> tuple[Columns, ...]:
-    """Return the sets of columns that the model's cliques must contain so that the model can represent the association of a
-    pair of columns. The sets are chosen so that few cells are added.
+    """Return the sets of columns that the model's cliques must contain to represent the association of a pair, chosen to
+    add few cells. Pairs inside a clique need none.
 
-    One column of the pair is added to every separator on the path to the other column. Each set combines this column with two
-    successive separators. With these sets, the cliques remain the cliques of a chordal graph, so a junction tree has no larger
-    clique than these sets. Of the two directions, the direction with fewer cells is used. Pairs inside a clique need no new
-    sets.
+    One column is added to every separator on the path to the other. Each set combines this column with two successive
+    separators. The cliques remain those of a chordal graph, so a junction tree has no larger clique than these sets. Of the
+    two directions, the one with fewer cells is used.
     """
     if any({*pair} <= {*clique} for clique in tree.cliques):
         return ()
@@ -191,13 +183,11 @@ def joining_sets(tree: JunctionTree, pair: Columns) -> tuple[Columns, ...]:
 
 
 def are_apart(tree: JunctionTree, chosen: Columns, tables: np.ndarray) -> np.ndarray:
-    """Return a (tables,) mask of the tables that can be measured together with the chosen table. Such a table has no column
-    in common with the chosen table. If the chosen table is a pair, the path between its columns in the tree has no edge in
-    common with a path between two columns of such a table.
+    """Return a (tables,) mask of the tables that can be measured together with the chosen table: without a common column
+    and, if the chosen table is a pair, with paths through the tree that share no edge with the path between its columns.
 
-    If the paths of several pairs have no common edge, their sets of `joining_sets` together also form a chordal graph: the set
-    of two successive separators hangs on the clique between them, and every edge is replaced at most once. So no clique is
-    larger than was said of each pair alone.
+    Then the sets of `joining_sets` of all pairs together also form a chordal graph, so no clique is larger than for each
+    pair alone.
 
     Parameters
     ----------
@@ -223,8 +213,8 @@ def are_apart(tree: JunctionTree, chosen: Columns, tables: np.ndarray) -> np.nda
 
 
 def _path(tree: JunctionTree, column: int, other: int) -> tuple[Columns, ...]:
-    """Return the sets of columns that connect two columns along the path between them in a junction tree. Each step of the
-    path has one set: `column`, and the columns that successive cliques share; the last set also has `other`.
+    """Return the sets of columns that connect two columns along the path in a junction tree: `column` with each two
+    successive separators, and with `other` at the end.
     """
     paths: dict[int, tuple[Columns, tuple[Columns, ...]]] = {}  # for each clique: its separator, and the sets on the path
     for edge in tree.edges_from(tree.home((column,))):

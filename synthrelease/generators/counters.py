@@ -1,11 +1,11 @@
-"""Make a model obey rules that count, such as "at most one spouse". For this, additional columns contain running counts.
+"""Make a model obey rules that count, such as "at most one spouse", by additional columns with running counts.
 
-The rule "at most one spouse" counts parts, one for each member: "member 1 is a spouse", "member 2 is a spouse", and so on.
-So it concerns a column of every member at once, and a table of all these columns would have too many cells. The running
-count after a member depends only on the previous count and on this member's bins. With an additional column for each
-running count, every table is small, and the rule concerns only the last count. The additional columns are functions of the
-original columns. So a distribution over extended rows determines a distribution over original rows, and it excludes exactly
-the rows that break the rule. No private data are used.
+Such a rule counts parts, one for each member: "member 1 is a spouse", and so on. So it concerns a column of every member at
+once, and a table of all these columns would have too many cells. The running count after a member depends only on the
+previous count and on this member's bins. With an additional column for each running count, every table is small, and the
+rule concerns only the last count. The additional columns are functions of the original columns, so a distribution over
+extended rows determines one over original rows that excludes exactly the rows that break the rule. No private data are
+used.
 """
 
 from __future__ import annotations
@@ -30,17 +30,15 @@ State = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class CountSoFar:
-    """One step of a running count. A rule such as "at most one person is the head" counts how many conditions are true;
-    after each condition, an additional column has the count so far.
+    """One step of a running count: an additional column with the number of conditions of a rule that are true so far.
 
     Attributes
     ----------
     column : the position of the running count, after the columns of the rows.
-    before : the position of the preceding running count, or None for the first running count.
+    before : the position of the preceding running count, or None.
     columns : the columns of the rows on which the part depends.
-    into : the bin of the running count. The axes are the bins of `before`, if any, and the bins of each of `columns`. The
-        value -1 means that a rule is broken.
-    size : the number of bins of the running count.
+    into : the bin of the running count, with the bins of `before`, if any, and of `columns` as axes. -1 means that a rule
+        is broken.
     """
 
     column: int
@@ -51,9 +49,7 @@ class CountSoFar:
 
     @property
     def mask(self) -> Mask:
-        """Return the definition of this running count as a mask of forbidden cells. Given the previous count and the
-        columns of the counted condition, every value except the correct count is forbidden.
-        """
+        """Return the mask that forbids every value except the correct count, given the previous count and the columns."""
         axes_of = (*self.columns, *(() if self.before is None else (self.before,)), self.column)
         into = self.into if self.before is None else np.moveaxis(self.into, 0, -1)
         return Mask(columns=axes_of, forbidden=into[..., None] != np.arange(self.size))
@@ -61,14 +57,12 @@ class CountSoFar:
 
 @dataclass(frozen=True, kw_only=True)
 class Counters:
-    """Additional columns with running counts, for rules that count, such as "at most one person is the head". With them,
-    such a rule becomes a few small tables of forbidden cells.
+    """Additional columns with running counts, with which a rule that counts becomes a few small tables of forbidden cells.
 
     Attributes
     ----------
     layout : the layout of the rows without running counts.
-    steps : the running counts, in order.
-    ends : the masks of the rules. They are over final counts and over columns that are not counted.
+    ends : the masks of the rules, over final counts and columns that are not counted.
     """
 
     layout: Layout
@@ -82,9 +76,7 @@ class Counters:
 
         Parameters
         ----------
-        plausibility : the rules.
-        cells : largest number of cells of a clique.
-        structure : column sets that the model connects in addition to the rules.
+        structure : further column sets that the model connects.
 
         Examples
         --------
@@ -103,7 +95,7 @@ class Counters:
 
     @property
     def wide(self) -> Layout:
-        """Return the layout of the rows after the columns of running counts are added to it."""
+        """Return the layout with the columns of running counts."""
         numbers = range(1, len(self.steps) + 1)
         return Layout(
             columns=(*self.layout.columns, *(f"count {number}" for number in numbers)),
@@ -115,9 +107,7 @@ class Counters:
         return [*(step.mask for step in self.steps), *self.ends]
 
     def added(self, table: Counts) -> Counts:
-        """Return a table with the running counts as additional columns, and without the rows that break one of the counting
-        rules.
-        """
+        """Return a table with the running counts as additional columns, without the rows that break a counting rule."""
         bins, follows = list(table.bins), np.ones(len(table), dtype=bool)
         for step in self.steps:
             columns = (*(() if step.before is None else (step.before,)), *step.columns)
@@ -130,9 +120,7 @@ class Counters:
 
 
 def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
-    """Join rules that count the same things, such as two limits on the number of children, so that they share one running
-    count.
-    """
+    """Join rules that count the same things, so that they share one running count."""
     by_count: dict[frozenset[tuple[Rule, ...]], RecordRule] = {}
     for rule in rules:
         counted = frozenset(count.parts for count in _counts_of(rule.rule))
@@ -149,8 +137,8 @@ def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
 
 
 def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cells: int) -> Counters | None:
-    """Return the running counts `counters`, extended by those that one more rule needs. Return None if the rule counts
-    nothing, or if one of the conditions that it counts depends on too many cells.
+    """Extend running counts by those of one more rule. None if the rule counts nothing, or a counted condition depends on
+    too many cells.
     """
     counts = list(_counts_of(rule.rule))
     parts = list(dict.fromkeys(count.parts for count in counts))
@@ -193,9 +181,7 @@ def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cell
 
 
 def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoFar], Mask]:
-    """Shorten running counts: remove each value after which the rule is broken in any case. For the rule "at most one", the
-    values 0 and 1 remain.
-    """
+    """Remove each value of running counts after which the rule is broken in any case. For "at most one", 0 and 1 remain."""
     breaks = end.forbidden.all(axis=tuple(range(end.forbidden.ndim - 1)))
     if breaks.all():
         return list(steps), end
@@ -210,9 +196,7 @@ def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoF
 
 
 def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[State]]], layout: Layout) -> Mask:
-    """Return the combinations that a counting rule forbids, as a mask of cells. Its axes are the columns that the rule
-    names outside of its counts, and the final values of its counts.
-    """
+    """Return the combinations that a counting rule forbids, over the columns outside its counts and its final counts."""
     outside = sorted({rule.places[name] for part in walk(rule.rule, into_counts=False) for name in _named(part)})
     shape = (*(layout.sizes[column] for column in outside), *(len(states) for _, _, states in chains))
     axes = np.indices(shape)
@@ -234,11 +218,11 @@ def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[St
 def _part(
     part: Rule, rule: RecordRule, plausibility: Plausibility, low: bool, high: bool, cells: int
 ) -> tuple[Columns, np.ndarray, np.ndarray] | None:
-    """Return the columns on which a condition depends that a rule counts. Also return two masks of the cells of these
-    columns: where the condition is certainly true, and where it may be true. Return None if there are too many cells.
+    """Return the columns of a counted condition, and masks of their cells: where it is certainly true, and where it may be
+    true. None if there are too many cells.
 
-    Columns that make no difference among possible cells are dropped. For an absent member, no part is true. If the rule
-    needs no lower count (`low`) or no upper count (`high`), the first or the second mask is False everywhere.
+    Columns that make no difference are dropped. No part is true for an absent member. Without need of a lower count (`low`)
+    or an upper count (`high`), the first or the second mask is False.
     """
     columns = sorted(rule.places[name] for name in columns_of(part))
     shape = tuple(plausibility.layout.sizes[column] for column in columns)
@@ -260,18 +244,15 @@ def _part(
 
 
 def _truth_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Truth:
-    """Return two boolean arrays, which say for each record whether a condition is certainly true, and whether it is
-    certainly false. For example, neither holds if a bin contains values for which the condition is true and others for
-    which it is false.
+    """Return for each record whether a condition is certainly true, and whether it is certainly false. Neither holds for a
+    bin with both kinds of values.
     """
     true, false = (replace(rule, rule=wanted).forbidden(list(digits)) for wanted in (part, Not(part)))
     return true, false
 
 
 def _enough(count: Count, rule: RecordRule) -> int:
-    """Return the count at which a running count may stop, because a rule treats it and all higher counts alike. For "at
-    most one", this is 2.
-    """
+    """Return the count from which on a rule treats all counts alike: 2 for "at most one"."""
     most = count.more + (0.0 if count.other is None else float(np.nanmax(rule.ranges[count.other][1])))
     return max(0, math.ceil(most) if count.operator in ("<", ">=") else math.floor(most) + 1)
 
@@ -281,9 +262,7 @@ def _counts_of(rule: Rule) -> Iterable[Count]:
 
 
 def _named(part: Rule) -> set[str]:
-    """Return the columns that a condition names directly, such as both columns of a comparison. Columns that are only named
-    inside a count are left out.
-    """
+    """Return the columns that a condition names outside counts."""
     if isinstance(part, Comparison):
         return {part.column}
     if isinstance(part, Gap):

@@ -1,8 +1,8 @@
-"""Define counting queries, and a model that is corrected by one query at a time. MWEM and PEP share this code.
+"""Define counting queries, and a model that is corrected by one query at a time, for MWEM and PEP.
 
-A query counts the rows with given bins in some columns. In each iteration a query with a large model error is chosen privately,
-its count is measured with noise, and the model is corrected (Liu, Vietri & Wu, NeurIPS 2021, Algorithm 1). The model stores
-every cell; cells that a rule excludes are exact zeros. The pool of possible queries is public.
+A query counts the rows with given bins in some columns. In each iteration a query with a large model error is chosen
+privately, its count is measured with noise, and the model is corrected (Liu, Vietri & Wu, NeurIPS 2021, Algorithm 1). The
+model stores every cell; cells that a rule excludes are exact zeros.
 """
 
 from __future__ import annotations
@@ -32,23 +32,20 @@ _LARGEST = 100.0
 
 @dataclass(frozen=True, kw_only=True)
 class CountingQuery:
-    """A query that asks for the number of rows in one cell of the table over `columns`. `place` is the index of the cell in
-    this table.
-    """
+    """The number of rows in one cell, with the index `place`, of the table over `columns`."""
 
     columns: Columns
     place: tuple[int, ...]
 
 
 class QueryPool:
-    """A public list of counting queries ("how many rows are in this cell?"), from which a generator selects the queries
-    that it measures. The queries are ordered by the table that contains the cell.
+    """A public list of counting queries from which a generator selects those that it measures, ordered by table.
 
     Parameters
     ----------
-    queries : largest number of queries. The pool has all cells of single columns, then all cells of pairs of columns, and so
-        on. If the cells of the tables with one more column do not all fit, some of them are chosen at random.
-    marginal : largest number of columns of a sub-table.
+    queries : largest number of queries: all cells of single columns, then of pairs, and so on. Of the tables that do not
+        all fit, some cells are chosen at random.
+    marginal : largest number of columns of a table.
     generator : the public random generator that makes this choice.
     """
 
@@ -78,12 +75,12 @@ class QueryPool:
         raise IndexError(number)
 
     def shares(self, model: Shares) -> np.ndarray:
-        """Return the (n_queries,) shares of rows that the model expects in the cells of all queries."""
+        """Return the (n_queries,) model shares of all queries."""
         return np.concatenate([model.marginal(columns).ravel()[cells] for columns, cells in self.tables])
 
 
 class Shares:
-    """The model's distribution over all cells of a table. It is corrected one query at a time; the shares always sum to 1.
+    """The model's distribution over all cells, corrected one query at a time. The shares always sum to 1.
 
     `cells` are the shares times `total`, so that a correction changes only the cells of its query.
     """
@@ -101,18 +98,17 @@ class Shares:
         return self._marginals[columns]
 
     def of(self, query: CountingQuery) -> float:
-        """Return the model's share of rows for a query."""
         return float(self.cells[self._slice(query)].sum()) / self.total
 
     def weigh(self, query: CountingQuery, share: float) -> None:
-        """Move the model towards a measured share of a query: multiply the query's cells by exp((measured share - model's
-        share) / 2), then normalise (Hardt et al. 2012, Figure 1).
+        """Multiply the query's cells by exp((measured share - model's share) / 2), then normalise (Hardt et al. 2012,
+        Figure 1).
         """
         self.multiply(query, math.exp((min(max(share, 0.0), 1.0) - self.of(query)) / 2))
 
     def project(self, query: CountingQuery, share: float) -> None:
-        """Replace the model's table by the nearest table that gives exactly this answer to a query. The distance is the
-        Kullback-Leibler divergence (Liu et al. 2021, Lemma 1).
+        """Replace the table by the nearest one, in Kullback-Leibler divergence, with exactly this share (Liu et al. 2021,
+        Lemma 1).
         """
         answer, aim = self.of(query), min(max(share, _SMALLEST), 1 - _SMALLEST)
         if 0 < answer < 1:
@@ -120,7 +116,7 @@ class Shares:
             self.multiply(query, math.exp(min(odds, _LARGEST)))
 
     def multiply(self, query: CountingQuery, factor: float) -> None:
-        """Multiply the shares of the cells of a query by a factor, and rescale all shares so that they sum to 1."""
+        """Multiply the cells of a query by a factor, and rescale all shares."""
         part = self._slice(query)
         before = float(self.cells[part].sum())
         self.cells[part] *= factor
@@ -130,7 +126,6 @@ class Shares:
             self._renew()
 
     def _renew(self) -> None:
-        """Divide all cells by their sum, so that the total does not overflow or accumulate rounding errors."""
         self.cells /= self.cells.sum()
         self.total = 1.0
 
@@ -141,9 +136,7 @@ class Shares:
 
 @dataclass
 class NoisyAnswers:
-    """The noisy answers to queries so far. A query may be measured several times, so the object has, for each query, the
-    sum of its noisy answers (as shares of the rows) and the number of its measurements.
-    """
+    """The noisy answers so far: for each query, the sum of its noisy shares and the number of its measurements."""
 
     sums: dict[int, float] = field(default_factory=dict)
     times: dict[int, int] = field(default_factory=dict)
@@ -162,8 +155,8 @@ class NoisyAnswers:
 
 
 def worst_answered(model: Shares, pool: QueryPool, answers: NoisyAnswers, most: int) -> list[tuple[CountingQuery, float]]:
-    """Return the measured queries, at most `most`, in which the model differs most from the noisy answers. Each query comes
-    with its measured share of rows. This is post-processing.
+    """Return at most `most` measured queries in which the model differs most from the noisy shares, with these shares
+    (post-processing).
     """
     numbers, shares = answers.numbers, answers.shares
     gaps = np.abs(pool.shares(model)[numbers] - shares)
@@ -175,16 +168,14 @@ def worst_answered(model: Shares, pool: QueryPool, answers: NoisyAnswers, most: 
 
 @dataclass(frozen=True, kw_only=True)
 class DenseModel:
-    """A model of a table that stores the probability of every cell, up to a common factor. `shares` has one axis per
-    column.
-    """
+    """A model that stores the probability of every cell, up to a common factor. `shares` has one axis per column."""
 
     layout: Layout
     shares: np.ndarray
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Draw n rows: round the expected counts of the cells to whole numbers by systematic rounding. The cells of a rare
-        bin are next to each other, so that rounding hardly changes the number of rows in this bin.
+        """Draw n rows by systematic rounding of the expected counts. Cells of a rare bin are adjacent, so that its total
+        hardly changes.
         """
         expected = self.shares.ravel()
         cells = np.flatnonzero(expected)
@@ -193,8 +184,7 @@ class DenseModel:
 
 
 def plausible_cells(plausibility: Plausibility) -> np.ndarray:
-    """Return an array with one axis per column that marks cells by the rules: 1 for every plausible cell, 0 for every
-    impossible cell.
+    """Return an array with one axis per column: 1 for every plausible cell, 0 for every impossible cell.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Bound the sampling error of shares when a release uses n rows drawn without replacement from the file (theory 13.17, drawn
-shares).
+"""Bound the sampling error of shares when a release uses n rows drawn without replacement from the file (theory 13.17,
+drawn shares).
 
-The n rows are a uniform subset of the K rows of the file that the rules keep (theory 1.7, resizing). Only an upper limit on K
-is known. The limits of this module hold for any number of rows that satisfy the condition of a share.
+The n rows are a uniform subset of the K rows of the file that the rules keep (theory 1.7, resizing). Only an upper limit on
+K is known.
 """
 
 from __future__ import annotations
@@ -29,16 +29,15 @@ _OF_FEW = np.array([math.lgamma(number + 1) for number in range(_FEW)])
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """A simple random sample of `n` of the K rows of a table. K is not published; it lies between n and `most`. The object
-    computes how far shares in the sample may differ from shares in the table.
+    """A simple random sample of `n` of the K rows of a table, with K unpublished between n and `most`, and limits on how
+    far its shares differ from those of the table.
 
     Attributes
     ----------
-    n : the number of drawn rows.
     most : the largest possible K.
-    risk : largest probability, over the sampling, that any limit from one call is wrong.
-    ways : the number of alternative binnings of each column. A column that is not listed has one binning. The released binning
-        may depend on the sample, so the risk is divided among tables, alternatives and cells.
+    risk : largest probability, over the sampling, that any limit of one call is wrong.
+    ways : the number of alternative binnings of each column, by default 1. The released binning may depend on the sample,
+        so the risk is divided among them.
 
     Examples
     --------
@@ -52,10 +51,8 @@ class Drawing:
     ways: Mapping[str, int] = field(default_factory=dict)
 
     def of_shares(self, shares: int) -> float:
-        """Return a limit on how far any of `shares` shares, such as the share of one bin, differs between the drawn rows
-        and all K rows.
-
-        The probability that a difference exceeds the limit is at most `risk`. The limit is 0 if all rows are drawn.
+        """Return a limit on how far any of `shares` shares differs between the drawn rows and all K rows, except with
+        probability `risk`. It is 0 if all rows are drawn.
         """
         if self.most <= self.n:
             return 0.0
@@ -65,14 +62,12 @@ class Drawing:
         return min(closed, one_sided_limit(self.n, self.most, self.risk / 4 / shares) + 1 / self.most)
 
     def of_cells(self, bins: Mapping[str, int], largest: int, tables_named: Sequence[Sequence[str]] = ()) -> float:
-        """Return a limit on how far the share of any cell differs between the drawn rows and all K rows. It holds for all
-        tables of at most `largest` columns, and for the tables in `tables_named`.
+        """Return a limit on how far the share of any cell differs between the drawn rows and all K rows, in all tables of
+        at most `largest` columns and in `tables_named`.
 
         Parameters
         ----------
         bins : the number of released bins of each column.
-        largest : largest number of columns of a table.
-        tables_named : the columns of further tables.
         """
         ways = {name: self.ways.get(name, 1) for name in bins}
         if max(ways.values()) == 1:
@@ -86,10 +81,9 @@ class Drawing:
         return self.of_shares(tables * max(most))
 
     def of_distances(self, tables: Sequence[Sequence[str]], bins: Mapping[str, int]) -> float:
-        """Return a limit on the total variation distance between each of these tables of the drawn rows and the same table
-        of all K rows. The distance is half the sum of the absolute differences of the shares of cells.
+        """Return a limit on the total variation distance between each of these tables of the drawn rows and of all K rows.
 
-        The distance is also the largest difference of shares over all sets of cells. A set and its complement have the same
+        The distance is the largest difference of shares over all sets of cells; a set and its complement have the same
         difference.
         """
         cells = max(math.prod(bins[name] for name in table) for table in tables)
@@ -100,9 +94,7 @@ class Drawing:
 
 
 def _sum_of_products(sizes: Sequence[int], number: int) -> int:
-    """Return the sum, over all sets of `number` columns, of the products of their sizes. This is the number of cells of all
-    tables of `number` columns.
-    """
+    """Return the number of cells of all tables of `number` columns: the sum of the products of their sizes."""
     sums = [1] + [0] * number
     for size in sizes:
         for taken in range(number, 0, -1):
@@ -111,8 +103,8 @@ def _sum_of_products(sizes: Sequence[int], number: int) -> int:
 
 
 def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
-    """Return a limit on how far `shares` shares of a sample differ from those of all K rows, for every K up to `rows`. It
-    has a closed form: Hoeffding's inequality for the omitted rows, or Serfling's inequality for the drawn rows.
+    """Return a limit on how far `shares` shares of a sample differ from those of all K rows, for every K up to `rows`, in
+    closed form: by Hoeffding's inequality for the omitted rows, or Serfling's for the drawn rows.
     """
     logarithm = math.log(2 * shares) - math.log(risk)
     left_out = rows - n
@@ -125,9 +117,8 @@ def one_sided_limit(n: int, rows: int, risk: float) -> float:
     satisfy a condition, the number X of drawn rows that satisfy it is hypergeometric. The limit is the smallest t with
     Pr[X/n - G/K > t] <= risk for every G = 0, ..., K.
 
-    The same limit holds for G/K - X/n. Among the omitted rows, Y = G - X satisfy the condition. Then X K - n G = -(Y K - (K -
-    n) G), so the computation uses the drawn or the omitted rows, whichever are fewer. If these are more than `MOST_CANDIDATES`
-    rows, the closed form is returned.
+    The same limit holds for G/K - X/n. Among the omitted rows, Y = G - X satisfy the condition, and X K - n G = -(Y K - (K
+    - n) G), so the fewer of drawn and omitted rows are used. More than `MOST_CANDIDATES` rows get the closed form.
     """
     smaller, closed = min(n, rows - n), closed_limit(n, rows, 1, 2 * risk)
     if smaller > MOST_CANDIDATES:
@@ -147,18 +138,17 @@ def one_sided_limit(n: int, rows: int, risk: float) -> float:
 
 def tails(h: np.ndarray, m: int, rows: int, distance: int) -> np.ndarray:
     """For each h from 1 to m, return the largest probability that a sample of m of the K = `rows` rows contains at least h
-    rows that satisfy a condition. The number G of such rows among the K rows is unknown; the maximum is over all G with h/m
-    - G/K > distance / (m K).
+    rows that satisfy a condition, over all numbers G of such rows with h/m - G/K > distance / (m K).
 
-    For a fixed h the probability increases with G, so only the largest possible G is needed. This G is below K. If this G is
-    negative, no G leads to the event, and the probability is 0.
+    For a fixed h the probability increases with G, so only the largest possible G is needed. If it is negative, the
+    probability is 0.
     """
     return _upper_tail(h, (h * rows - distance - 1) // m, m, rows) * (1 + _ROUNDING)
 
 
 def _upper_tail(x: np.ndarray, g: np.ndarray, m: int, rows: int) -> np.ndarray:
-    """Return hypergeometric tail probabilities: for each pair of x and g, the probability that a sample of m of the `rows`
-    rows contains at least x of the g rows that satisfy a condition. Terms are added until the remainder is negligible.
+    """Return, for each pair of x and g, the hypergeometric probability that a sample of m of the `rows` rows contains at
+    least x of g rows.
     """
     x = np.maximum(x, np.maximum(0, m - (rows - g))).astype(float)
     possible = x <= np.minimum(g, m)
@@ -182,10 +172,8 @@ def _log_choices(n: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 
 def log_factorials(n: np.ndarray) -> np.ndarray:
-    """Return ln n! for whole numbers n. Numbers below `_FEW` are looked up in a table. For other numbers, Stirling's series is
-    used, with an error below 1e-15.
-
-    SciPy has this function, but loads slowly.
+    """Return ln n! for whole numbers n: from a table below `_FEW`, otherwise by Stirling's series, with an error below
+    1e-15. SciPy's function loads slowly.
     """
     x = np.maximum(n, _FEW) + 1.0
     series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * x**2)) / x**2) / x**2) / x

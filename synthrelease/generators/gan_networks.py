@@ -1,13 +1,13 @@
-"""Implement the networks and training steps that dpgan, dpctgan and patectgan share. No code in this module sees private data.
+"""Implement the networks and training steps that dpgan, dpctgan and patectgan share. No code in this module sees private
+data.
 
-A generator network turns noise (and a condition, if there is one) into rows. A critic network scores rows. `Game` contains the
-two networks. It takes gradients of the critic to which noise was already added. All later steps are post-processing:
+A generator network turns noise, and a condition if there is one, into rows. A critic network scores rows. `Game` contains
+both, and takes gradients of the critic to which noise was already added. All later steps are post-processing:
 
-- the final generator is the mean over later steps (Yazici et al. 2019), because the generator of a single step circles around
-  the table's distribution;
+- the final generator is the mean over later steps (Yazici et al. 2019);
 - a condition is one bin of one column; the row has this bin, and the generator makes the other columns;
-- the released rows come from the whole distribution that the generator has learned: a mixture of products of columns, one for
-  each draw of noise, rounded systematically, with exact zeros for impossible cells. So sampling adds almost no error.
+- the released rows come from the whole learned distribution, a mixture of products of columns with one for each draw of
+  noise, rounded systematically, with exact zeros for impossible cells.
 """
 
 from __future__ import annotations
@@ -37,9 +37,7 @@ Weights = list[np.ndarray]
 
 @dataclass(frozen=True)
 class Passed:
-    """What a forward pass through the network leaves for the backward pass: the (rows, in) inputs of each layer, and the
-    (rows, out) output.
-    """
+    """What a forward pass leaves for the backward pass: the (rows, in) inputs of each layer, and the (rows, out) output."""
 
     inputs: list[np.ndarray]
     output: np.ndarray
@@ -50,8 +48,8 @@ class Network:
 
     Parameters
     ----------
-    sizes : the widths of the input layer, the hidden layers and the output layer.
-    generator : a public generator of random numbers that draws the first weights (He et al. 2015).
+    sizes : the widths of all layers.
+    generator : a public generator that draws the first weights (He et al. 2015).
 
     Attributes
     ----------
@@ -74,9 +72,7 @@ class Network:
         return Passed(inputs, values)
 
     def deltas(self, passed: Passed, of_output: np.ndarray) -> list[np.ndarray]:
-        """Return the (rows, out) gradient with respect to the output of each layer. `of_output` is the gradient with respect
-        to the final output.
-        """
+        """Return the (rows, out) gradient for the output of each layer, given the gradient for the final output."""
         back = [of_output]
         for layer in range(len(self.weights) - 1, 0, -1):
             delta = back[0] @ self.weights[layer][:-1].T
@@ -85,13 +81,12 @@ class Network:
         return back
 
     def by_rows(self, deltas: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the (rows, in) gradient with respect to the input rows."""
+        """Return the (rows, in) gradient for the input rows."""
         return deltas[0] @ self.weights[0][:-1].T
 
     def sum_of_rows(self, rows: np.ndarray, share: Callable[[np.ndarray], np.ndarray]) -> Weights:
-        """Sum the gradients of the network's output with respect to its weights over rows, and return one array for each
-        layer. Before the sum, each row's gradient is multiplied by a factor, `share` of its norm, for example to clip the
-        gradient to a largest norm.
+        """Sum the gradients of the output for the weights over rows, per layer. Each row's gradient is first multiplied by
+        `share` of its norm, for example to clip it.
         """
         passed = self.forward(rows)
         deltas = self.deltas(passed, np.ones_like(passed.output))
@@ -100,16 +95,15 @@ class Network:
 
     @staticmethod
     def gradient(passed: Passed, deltas: Sequence[np.ndarray]) -> Weights:
-        """Return the gradient with respect to the weights of each layer, as an (in + 1, out) array, summed over the rows."""
+        """Return the (in + 1, out) gradient for the weights of each layer, summed over the rows."""
         return [np.vstack([inputs.T @ delta, delta.sum(axis=0)]) for inputs, delta in zip(passed.inputs, deltas, strict=True)]
 
     @staticmethod
     def row_norms(passed: Passed, deltas: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the (rows,) l2 norms of the gradients of single rows with respect to all weights of the network.
+        """Return the (rows,) l2 norms of the gradients of single rows for all weights.
 
-        In a layer, a row's gradient is the outer product of the row's inputs (with a 1 for the bias) and the row's delta. So
-        the squared norm of the gradient is the product of their squared norms (Goodfellow 2015, "Efficient per-example gradient
-        computations").
+        In a layer, a row's gradient is the outer product of its inputs (with a 1 for the bias) and its delta, so the
+        squared norm is the product of theirs (Goodfellow 2015, "Efficient per-example gradient computations").
         """
         squares = [
             (1 + np.square(inputs).sum(axis=1)) * np.square(delta).sum(axis=1)
@@ -119,7 +113,7 @@ class Network:
 
 
 class Adam:
-    """The optimiser Adam (Kingma & Ba 2015), without momentum. With momentum, a game between two networks diverges."""
+    """The optimiser Adam (Kingma & Ba 2015), without momentum, with which a game between two networks diverges."""
 
     def __init__(self, weights: Weights, rate: float, decays: tuple[float, float] = (0.0, 0.9)):
         self._weights, self._rate, self._decays, self._steps = weights, rate, decays, 0
@@ -127,7 +121,6 @@ class Adam:
         self._squares = [np.zeros_like(layer) for layer in weights]
 
     def step(self, gradient: Weights) -> None:
-        """Take one step against the gradient, in place."""
         self._steps += 1
         (first, second), t = self._decays, self._steps
         for weights, slope, mean, square in zip(self._weights, gradient, self._means, self._squares, strict=True):
@@ -149,12 +142,12 @@ _HARDNESS = 5.0
 
 
 class AdversarialGenerator(Generator):
-    """The hyperparameters of the two networks: a generator, which makes rows, and a critic, which scores rows.
+    """The hyperparameters of the two networks: a generator, which makes rows, and a critic, which scores them.
 
     Attributes
     ----------
-    steps : the number of training steps of the critic. After each step of the critic, the generator takes one step. Each step
-        of the critic costs an equal part of the budget. Example: `steps = [300, 1000]`.
+    steps : the number of training steps of the critic, each at an equal part of the budget. The generator takes one step
+        after each. Example: `steps = [300, 1000]`.
     batch : the number of rows that the generator makes in a step. Example: `batch = 500`.
     weight_limit : the largest absolute value of the critic's weights (Wasserstein GAN; Arjovsky, Chintala & Bottou 2017).
         Example: `weight_limit = 0.05`.
@@ -196,15 +189,13 @@ class AdversarialGenerator(Generator):
         return weights + max(self.private_cells(layout) + generated, law)
 
     def private_cells(self, layout: Layout) -> int:
-        """Return the memory, in numbers, that is needed while the private rows are used."""
+        """Return the memory, in numbers, needed while the private rows are used."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """One condition for each row to be generated, such as "sex is female": a column and a bin of this column. Columns and
-    bins are (rows,) arrays.
-    """
+    """One condition for each row to be generated: a column and one of its bins, as (rows,) arrays."""
 
     columns: np.ndarray
     bins: np.ndarray
@@ -212,22 +203,18 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Generated:
-    """Rows that the generator network made, as a (batch, bins of all columns) array with values near 0 or 1, and the
-    forward pass that made them.
-    """
+    """Generated rows, as a (batch, bins of all columns) array with values near 0 or 1, and their forward pass."""
 
     passed: Passed
     rows: np.ndarray
 
 
 class Game:
-    """The generator and critic networks on the bins of a layout, with their training steps.
-
-    The only input from the private table is a differentially private gradient for each step.
+    """The generator and critic networks on the bins of a layout, with their training steps. The only input from the private
+    table is a differentially private gradient for each step.
 
     Parameters
     ----------
-    settings : the hyperparameters.
     generator : the public random generator that draws weights, noise and rows.
     conditioned : whether rows are generated from conditions.
     """
@@ -245,15 +232,13 @@ class Game:
         self._mean, self._steps = [layer.copy() for layer in self.rows.weights], 0
 
     def start(self, frequencies: Sequence[np.ndarray]) -> None:
-        """Initialise the generator so that its columns are nearly independent and have these frequencies of bins, which are
-        all above 0.
-        """
+        """Initialise the generator so that its columns are nearly independent and have these frequencies of bins (> 0)."""
         last = self.rows.weights[-1]
         last[:-1] *= 0.1
         last[-1] = np.log(np.concatenate(frequencies))
 
     def step(self, gradient: Weights, conditions: Conditions | None = None) -> None:
-        """Take one step of the critic against a differentially private gradient, and then one step of the generator."""
+        """Take one step of the critic against a differentially private gradient, then one of the generator."""
         limit = self.settings.weight_limit
         self._critic_steps.step(gradient)
         for layer in self.critic.weights:
@@ -264,7 +249,6 @@ class Game:
         self._steps += 1
 
     def finish(self) -> None:
-        """Replace the generator by the mean of its later steps."""
         self.rows.weights = self._mean
 
     def _improve(self, conditions: Conditions | None) -> None:
@@ -279,37 +263,30 @@ class Game:
         self._row_steps.step(Network.gradient(generated.passed, self.rows.deltas(generated.passed, by_score)))
 
     def generated(self, conditions: Conditions | None = None) -> Generated:
-        """Return a batch of rows from the generator. If there are conditions, such as "sex is female", return one row for
-        each condition.
-        """
+        """Return a batch of generated rows, or one row for each condition."""
         passed = self._scored(self.settings.batch, conditions)
         scores = _HARDNESS * (passed.output + self.public.gumbel(size=passed.output.shape))
         rows = np.hstack([softmax(scores[:, column]) for column in self.columns()])
         return Generated(passed, rows if conditions is None else self._given(rows, conditions))
 
     def chances(self, conditions: Conditions | None = None) -> np.ndarray:
-        """Return the probabilities that the generator gives to the bins of all columns, as a (draws, bins) array for
-        several draws of its random input. If there are conditions, such as "sex is female", there is one draw for each
-        condition, and its bin gets the probability 1.
+        """Return the (draws, bins) probabilities of the bins of all columns, for several draws of the noise or one for each
+        condition, whose bin gets the probability 1.
         """
         scores = self._scored(DRAWS if conditions is None else len(conditions.columns), conditions).output
         chances = np.hstack([softmax(scores[:, column]) for column in self.columns()])
         return chances if conditions is None else self._given(chances, conditions)
 
     def one_hot(self, bins: list[np.ndarray]) -> np.ndarray:
-        """Return the one-hot encoding (rows, bins of all columns) of rows. `bins` contains the (rows,) bins of every column."""
+        """Return the one-hot encoding (rows, bins of all columns) of rows, given the (rows,) bins of every column."""
         rows = np.zeros((len(bins[0]), self._ends[-1]))
         for start, digits in zip(self._ends, bins, strict=False):
             rows[np.arange(len(digits)), start + digits] = 1
         return rows
 
     def shares(self, conditions: Conditions | None = None) -> np.ndarray:
-        """Return the generator's distribution, with one axis per column. It is the mean, over draws of the generator's noise,
-        of the product of the columns' distributions.
-
-        Parameters
-        ----------
-        conditions : one condition for every draw, or None without conditions.
+        """Return the generator's distribution, with one axis per column: the mean over draws of the product of the columns'
+        distributions.
         """
         chances, law = self.chances(conditions), np.zeros(self.layout.sizes)
         draws, columns = len(chances), [chances[:, column] for column in self.columns()]
@@ -320,7 +297,6 @@ class Game:
         return law / draws
 
     def columns(self) -> list[slice]:
-        """Return the slice of each column's bins among the bins of all columns."""
         return [slice(start, stop) for start, stop in zip(self._ends[:-1], self._ends[1:], strict=True)]
 
     def _scored(self, rows: int, conditions: Conditions | None) -> Passed:
@@ -332,9 +308,7 @@ class Game:
         return self.rows.forward(np.hstack([noise, one_hot]))
 
     def _given(self, rows: np.ndarray, conditions: Conditions) -> np.ndarray:
-        """Make every row meet its condition, such as "sex is female", by setting the bin of the named column, in place.
-        Return the rows.
-        """
+        """Set the bin of every row's condition, in place, and return the rows."""
         for number, column in enumerate(self.columns()):
             rows_given = np.flatnonzero(conditions.columns == number)
             rows[rows_given, column] = 0
@@ -343,8 +317,8 @@ class Game:
 
 
 def modelled(layout: Layout, shares: np.ndarray) -> DenseModel:
-    """Return a model of the table with these shares of cells. Raises RejectedRound if the shares are no probability
-    distribution, which depends on noisy values only.
+    """Return a model of the table with these shares. Raises RejectedRound if they are no probability distribution, which
+    depends on noisy values only.
     """
     if not (np.isfinite(shares).all() and shares.sum() > 0):
         raise RejectedRound("the networks learned no table")
@@ -352,14 +326,13 @@ def modelled(layout: Layout, shares: np.ndarray) -> DenseModel:
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
-    """Return the (rows, bins) softmax along each row."""
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)
 
 
 def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
-    """For each draw, multiply the columns' distributions into a joint distribution of all columns, as if they were
-    independent. Return an array (draws, product of the numbers of bins), in which the first column varies slowest.
+    """Multiply the columns' distributions for each draw. Return a (draws, product of the numbers of bins) array; the first
+    column varies slowest.
     """
     whole = np.ones((len(chunk), 1))
     for column in columns:
@@ -368,7 +341,7 @@ def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
 
 
 def gradient_cells(layout: Layout, critic_width: int) -> int:
-    """Return the memory, in numbers, that `noisy_gradient` needs at once."""
+    """Return the memory, in numbers, of `noisy_gradient`."""
     return CHUNK * (4 * critic_width + len(layout.sizes))
 
 
@@ -381,9 +354,7 @@ _SWEEPS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class RowWeights:
-    """The public weights of rows. The weight of a row depends on the bin of the row in one column. `weights` has a positive
-    value for each bin.
-    """
+    """The public weights of rows, by their bin in one column: a positive value for each bin."""
 
     column: int
     weights: np.ndarray
@@ -391,18 +362,15 @@ class RowWeights:
 
 @dataclass(frozen=True, kw_only=True)
 class Frequencies:
-    """The noisy, public frequencies of bins. For each column, `columns` contains the shares of its bins. All shares are above
-    0, and those of a column sum to 1.
-    """
+    """The noisy, public frequencies of bins: for each column, shares above 0 that sum to 1."""
 
     columns: tuple[np.ndarray, ...]
 
     def by_logarithm(self, column: int, n: int, most: float) -> np.ndarray:
-        """Return shares of the bins of a column that are proportional to the logarithms of their counts among n rows, as in
-        CTGAN (Xu et al. 2019). So rare bins are drawn more often than they occur.
+        """Return shares of the bins of a column in proportion to the logarithms of their counts among n rows, as in CTGAN
+        (Xu et al. 2019), so that rare bins are drawn more often.
 
-        Before the final normalisation, every share is within a factor of `most` (at least 1) of its frequency. With `most` = 1,
-        every share equals its frequency.
+        Before normalisation, every share is within a factor of `most` (at least 1) of its frequency.
         """
         frequency = self.columns[column]
         logarithms = np.log1p(n * frequency)
@@ -410,7 +378,7 @@ class Frequencies:
         return wanted / wanted.sum()
 
     def everywhere(self, rows: int, public: np.random.Generator) -> Conditions:
-        """Draw conditions. All columns are drawn equally often, and each bin is drawn with its measured frequency."""
+        """Draw conditions on all columns equally often, each bin with its measured frequency."""
         columns, bins = np.arange(rows) % len(self.columns), np.zeros(rows, dtype=np.int64)
         for column, shares in enumerate(self.columns):
             rows_of_column = np.flatnonzero(columns == column)
@@ -418,9 +386,8 @@ class Frequencies:
         return Conditions(columns=columns, bins=bins)
 
     def raked(self, shares: np.ndarray) -> np.ndarray:
-        """Rake a table of shares to the measured frequencies of every column, by iterative proportional fitting, and return it.
-
-        See Deming & Stephan (1940). This is post-processing. Cells with share 0 remain 0.
+        """Rake a table of shares to the measured frequencies of every column (Deming & Stephan 1940). Zeros remain. This is
+        post-processing.
         """
         for _ in range(_SWEEPS):
             for column, frequency in enumerate(self.columns):
@@ -432,5 +399,4 @@ class Frequencies:
 
 
 def on_one(column: int, shares: np.ndarray, rows: int, public: np.random.Generator) -> Conditions:
-    """Draw conditions on one column. Each bin is drawn with its share."""
     return Conditions(columns=np.full(rows, column), bins=public.choice(len(shares), size=rows, p=shares))

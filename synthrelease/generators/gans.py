@@ -1,8 +1,8 @@
 """Define three families of generative adversarial networks on cell counts: dpgan, dpctgan and patectgan.
 
-docs/generators.md states why these families do not use the implementations of libraries. A generator network turns noise into
-rows, and a critic distinguishes rows of the table from generated rows. The two networks are trained against each other
-(`gan_networks`). The critic learns from the table only through noisy gradients, or noisy votes.
+docs/generators.md states why these families do not use libraries. A generator network turns noise into rows, and a critic
+distinguishes them from rows of the table; they are trained against each other (`gan_networks`). The critic learns from the
+table only through noisy gradients, or noisy votes.
 """
 
 from __future__ import annotations
@@ -44,13 +44,11 @@ if TYPE_CHECKING:
 
 
 class GradientGenerator(AdversarialGenerator):
-    """The base class of generative adversarial networks whose critic (the network that scores rows) is trained with noisy
-    gradients.
+    """The base class of generative adversarial networks whose critic (which scores rows) is trained with noisy gradients.
 
     Attributes
     ----------
-    clip : the largest l2 norm of the gradient of a row. Longer gradients are shortened to this norm. Example: `clip = [0.1, 1,
-        5]`.
+    clip : the largest l2 norm of a row's gradient, to which longer gradients are shortened. Example: `clip = [0.1, 1, 5]`.
     """
 
     clip: float = Field(default=1.0, ge=1e-3, le=1e3)
@@ -64,9 +62,7 @@ class GradientGenerator(AdversarialGenerator):
         conditions: Conditions | None = None,
         row_weights: RowWeights | None = None,
     ) -> None:
-        """Train the critic and the generator for one step, at the cost of `part` of rho. `row_weights` gives weights to the
-        n rows of the table.
-        """
+        """Train the critic and the generator for one step, at the cost of `part` of rho."""
         from synthrelease.generators.adversarial_mechanism import clipped_shares
 
         towards = rows.gradient(game.critic, self.clip, part, row_weights)
@@ -79,7 +75,7 @@ class GradientGenerator(AdversarialGenerator):
 
 
 class DPGAN(GradientGenerator):
-    """DPGAN is a generative adversarial network whose critic is trained with noisy gradients.
+    """A generative adversarial network whose critic is trained with noisy gradients.
 
     Examples
     --------
@@ -103,8 +99,7 @@ class DPGAN(GradientGenerator):
         Privacy
         -------
         A fit is rho-zero-concentrated; neighbours replace one record. Each of T steps spends rho / T on one
-        `noisy_gradient`, and the costs add up (adaptive composition). Everything else uses generated rows and noisy
-        gradients only.
+        `noisy_gradient`, and the costs add up (adaptive composition). Everything else is post-processing.
         """
         from synthrelease.generators.adversarial_mechanism import closed_rows
 
@@ -127,17 +122,15 @@ class DPGAN(GradientGenerator):
 
 
 class DPCTGAN(GradientGenerator):
-    """DPCTGAN is a DPGAN that generates each row for a requested bin. In training, it requests rare bins more often than they
-    occur.
+    """A DPGAN that generates each row for a requested bin. In training, it requests rare bins more often than they occur.
 
     Attributes
     ----------
-    measured : the share of the budget with which the frequencies of all bins are measured, between 0 and 1. Example:
-        `measured = [0.05, 0.2]`.
+    measured : the share of the budget for the frequencies of all bins, between 0 and 1. Example: `measured = [0.05, 0.2]`.
     oversampling : the largest ratio between the share of a bin in the requests and its share in the rows. Up to this ratio,
-        the number of requests is proportional to the logarithm of the bin's count, as in CTGAN. The rows of the bin get the
-        ratio as weight, before `clip` is applied. With 1, bins are requested as often as they occur. Example: `oversampling =
-        [1, 2]`, `clip = 2`.
+        requests are proportional to the logarithm of the bin's count, as in CTGAN. The rows of the bin get the ratio as
+        weight, before `clip`. With 1, bins are requested as often as they occur. Example: `oversampling = [1, 2]`, `clip =
+        2`.
 
     Examples
     --------
@@ -169,7 +162,7 @@ class DPCTGAN(GradientGenerator):
         A fit is rho-zero-concentrated; neighbours replace one record. The frequencies cost rho_1 = `measured` rho
         (`noisy_frequencies`). The `noisy_gradient` of each of T steps costs (rho - rho_1) / T, and its weights are a
         function of the noisy frequencies. The costs add up by adaptive composition (theory 12.7, conditional networks).
-        Everything else uses generated rows, noisy frequencies and noisy gradients only.
+        Everything else is post-processing.
         """
         from synthrelease.generators.adversarial_mechanism import closed_rows
 
@@ -211,12 +204,11 @@ _MIRRORS = 64
 
 
 class PATECTGAN(AdversarialGenerator):
-    """PATECTGAN is a DPCTGAN whose critic learns from the noisy votes of teachers. Each teacher has its own part of the
-    rows.
+    """A DPCTGAN whose critic learns from the noisy votes of teachers, each with its own part of the rows.
 
     Attributes
     ----------
-    teachers : the number of teachers. Each row of the private table belongs to one teacher. Example: `teachers = [300, 1000]`.
+    teachers : the number of teachers. Each private row belongs to one teacher. Example: `teachers = [300, 1000]`.
     labels : the number of generated rows on which the teachers vote in each step. Example: `labels = 100`.
     measured : the share of the budget for the frequencies of all bins, between 0 and 1. Example: `measured = [0.05, 0.2]`.
 
@@ -255,15 +247,14 @@ class PATECTGAN(AdversarialGenerator):
         return zero_concentrated(GENERATION, epsilon, name)
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
-        """Measure the frequencies, assign the rows to teachers, train the two networks with noisy votes, and return the learned
-        model.
+        """Measure the frequencies, assign the rows to teachers, train the networks with noisy votes, and return the model.
 
         Privacy
         -------
         A fit is rho-zero-concentrated; neighbours replace one record. The frequencies cost rho_1 = `measured` rho
         (`noisy_frequencies`). Given the assignment of rows to teachers, the `noisy_votes` of each of T steps cost (rho -
         rho_1) / T. The costs add up by adaptive composition. The guarantee also holds for the mean over all assignments
-        (theory 12.8, votes of teachers). Everything else uses generated rows, noisy frequencies and noisy votes only.
+        (theory 12.8, votes of teachers). Everything else is post-processing.
         """
         from synthrelease.generators.patectgan_mechanism import Pairs, dealt_out
 
@@ -295,16 +286,14 @@ class PATECTGAN(AdversarialGenerator):
         return float(self.steps * (self.batch + _DRAWS + self.critic_width + self.generator_width + votes))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit: private rows are assigned to teachers once, generated rows in every step."""
+        """Return the estimated seconds of a fit."""
         from synthrelease.generators.patectgan_mechanism import Pairs
 
         dealt = rows + self.steps * rows / self.teachers * _MIRRORS
         return super().seconds(layout, rows) + dealt * len(Pairs(layout)) * 3e-8
 
     def private_cells(self, layout: Layout) -> int:
-        """Return the memory, in numbers, that is needed for the tables and votes of all teachers, and for the rows that are
-        assigned to them at a time.
-        """
+        """Return the memory, in numbers, for the tables and votes of all teachers and the rows assigned at a time."""
         from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Pairs
 
         pairs = Pairs(layout)
@@ -313,13 +302,12 @@ class PATECTGAN(AdversarialGenerator):
 
 
 class Mirrors:
-    """Teachers that get generated rows instead of private rows. The votes of these teachers are compared with the noisy
-    votes of the private teachers; the differences show where generated rows differ from private rows.
+    """Teachers with generated instead of private rows. Noisy votes of private teachers are compared with theirs, to show
+    where generated rows differ from private rows.
 
     Parameters
     ----------
-    chances : (draws, bins of all columns) probabilities of bins, for draws of the generator's noise. Columns are independent
-        within a draw.
+    chances : (draws, bins of all columns) probabilities of bins. Columns are independent within a draw.
     columns : the slice of each column's bins among the bins of all columns.
     rows : mean number of rows of a teacher.
     public : the public random generator that draws rows.
@@ -331,7 +319,7 @@ class Mirrors:
         self.expected = rows * shares_of(pairs, [chances[:, column] for column in columns])
 
     def drawn(self, rows: int) -> list[np.ndarray]:
-        """Draw generated rows, and return for each column the (rows,) bins of these rows."""
+        """Draw generated rows, as the (rows,) bins of each column."""
         chosen = self._public.integers(len(self._limits[0]), size=rows)
         bins = []
         for limits in self._limits:
@@ -340,7 +328,7 @@ class Mirrors:
         return bins
 
     def votes(self, rows: list[np.ndarray]) -> np.ndarray:
-        """Return the (rows,) shares of these teachers that vote that a row is real. These teachers have generated rows."""
+        """Return the (rows,) shares of these teachers that vote that a row is real."""
         from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Teachers
 
         taken, mirrors = round(self._rows * _MIRRORS), Teachers(self._pairs, _MIRRORS)
@@ -351,17 +339,16 @@ class Mirrors:
 
 
 def shares_of(pairs: Pairs, chances: list[np.ndarray]) -> np.ndarray:
-    """Return the shares of rows in each combination of bins of two columns, for all pairs of columns in one (cells,) array.
-    `chances` has the (draws, bins) probabilities of each column; within a draw, columns are independent.
+    """Return the shares of rows in each combination of bins of two columns, for all pairs in one (cells,) array. Columns of
+    `chances` (draws, bins) are independent within a draw.
     """
     joint = [np.diag(chances[a].sum(axis=0)) if a == b else chances[a].T @ chances[b] for a, b in pairs.columns]
     return np.concatenate([table.ravel() for table in joint]) / len(chances[0])
 
 
 def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:
-    """Return the gradient for a training step of the critic, given how many more votes each row got from private teachers
-    than from teachers with generated rows (`surplus`). After the step, the critic scores rows with an above-average surplus
-    higher, and other rows lower.
+    """Return the gradient for a step of the critic towards rows with an above-average `surplus`: votes of private teachers
+    minus votes of teachers with generated rows.
     """
     passed = critic.forward(rows)
     return Network.gradient(passed, critic.deltas(passed, (surplus.mean() - surplus)[:, None] / len(rows)))

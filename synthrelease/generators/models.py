@@ -1,12 +1,9 @@
-"""Measure sums over rows, from which the questions in [[models]] are answered. The questions ask for means, regressions,
-ratios, and means of groups.
+"""Measure sums over rows that answer the questions in [[models]]: means, regressions, ratios, and means of groups.
 
-The mean of a column, the coefficients of a linear regression and the ratio of two totals follow from a few sums of exact values
-and of their products. These sums are measured together with one noise vector (theory 12.16, named models), and use exact values
-instead of bins. A sum that several questions need is measured once.
-
-For means of groups, each row contributes shares to three numbers of its group (theory 12.16, named models). So all groups
-together have the sensitivity of one group.
+A mean, a regression and a ratio of totals follow from a few sums of exact values and of their products. These sums are
+measured together with one noise vector (theory 12.16, named models); a sum that several questions need is measured once.
+For means of groups, each row contributes shares to three numbers of its group, so all groups together have the sensitivity
+of one group.
 """
 
 from __future__ import annotations
@@ -49,17 +46,16 @@ _COMMA = re.compile(r",(?![^\[(]*[\])])")
 
 @dataclass(frozen=True, kw_only=True)
 class NamedModel:
-    """A question of [[models]] in the specification, such as the slope of a regression. It is answered by noisy sums over
-    all rows.
+    """A question of [[models]] in the specification, such as a slope, answered by noisy sums over all rows.
 
     Attributes
     ----------
     words : the parts of the question.
-    factors : for a mean, its column; for a ratio, the two columns; for a slope, the columns and conditions after "on" and then
-        the dependent column.
+    factors : the column of a mean, the two columns of a ratio, or the columns and conditions after "on" and then the
+        dependent column of a slope.
     rows : the rows that the question uses.
-    groups : for means of two groups, their conditions.
-    why : the steward's explanation of what the answer is used for.
+    groups : the conditions of two groups whose means are compared.
+    why : what the answer is used for.
     """
 
     words: QuestionWords
@@ -70,16 +66,12 @@ class NamedModel:
 
     @property
     def by_group(self) -> bool:
-        """Return whether the question asks for means of groups. They are not measured as sums of values, but as three
-        shares for each group.
-        """
+        """Return whether the question asks for means of groups, measured as three shares for each group."""
         return bool(self.words.by or self.groups)
 
     @property
     def answer(self) -> Value:
-        """Return the column that the question is about: the column of a mean, the dependent column of a regression, or the
-        denominator of a ratio.
-        """
+        """Return the column of a mean, the dependent column of a regression, or the denominator of a ratio."""
         factor = self.factors[-1]
         if not isinstance(factor, Value):
             raise TypeError("an answer is a column")
@@ -87,18 +79,16 @@ class NamedModel:
 
     @property
     def group_means(self) -> GroupMeans:
-        """Return the means of groups that the question asks for."""
         return GroupMeans(value=self.answer, rows=self.rows, by=self.words.by, groups=self.groups)
 
     @property
     def columns(self) -> set[str]:
-        """Return the names of all columns in the question."""
         return columns_of([*self.factors, *self.groups, self.rows]) | ({self.words.by} - {""})
 
     @cached_property
     def functions(self) -> tuple[RowFunction, ...]:
-        """Return the functions of a row that are summed over all rows to answer the question, such as x, y and x y for a
-        slope. The result is empty for means of groups.
+        """Return the functions of a row that are summed over all rows, such as x, y and x y for a slope; () for means of
+        groups.
         """
         if self.by_group:
             return ()
@@ -112,19 +102,17 @@ class NamedModel:
         return tuple(found)
 
     def product(self, *factors: Factor) -> RowFunction:
-        """Return a function that is summed over all rows: in a row that the question uses, it is the product of these
-        factors, otherwise 0. Without factors, it is 1 in each used row, so that its sum is the number of used rows.
-        """
+        """Return the function of a row that is the product of these factors in a used row (1 without factors), otherwise 0."""
         return RowFunction(factors=tuple(sorted(factors, key=lambda factor: factor.text)), rows=self.rows)
 
 
 def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Sequence[float]]) -> NamedModel:
-    """Parse a question of [[models]], such as the mean of a column or the slope of a regression.
+    """Parse a question of [[models]].
 
     Parameters
     ----------
-    columns : the columns with their bounds, which are the limits of values by default.
-    limits : the limits of values that the configuration states for the question, by column.
+    columns : the columns with their bounds, the default limits.
+    limits : the limits that the configuration states for the question, by column.
 
     Raises
     ------
@@ -183,13 +171,12 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """The plan to measure the answers to all questions of [[models]]: which sums share one noise vector, which means of
-    groups are needed, and the epsilon of each measurement.
+    """The plan to answer all questions of [[models]]: which sums share one noise vector, and the epsilon of each
+    measurement.
 
     Attributes
     ----------
-    models : the questions.
-    epsilon : the epsilon of all measurements together.
+    epsilon : the epsilon of all measurements.
     """
 
     models: tuple[NamedModel, ...]
@@ -197,33 +184,29 @@ class Measured:
 
     @cached_property
     def functions(self) -> tuple[RowFunction, ...]:
-        """Return the functions of a row that are summed for all questions. A function that several questions need is listed
-        once.
-        """
+        """Return the functions of a row that are summed for all questions, each once."""
         return tuple({function.key: function for model in self.models for function in model.functions}.values())
 
     @property
     def tables(self) -> tuple[NamedModel, ...]:
-        """Return the questions that ask for means of groups. Each of them has its own noisy table."""
+        """Return the questions about means of groups, each with its own noisy table."""
         return tuple(model for model in self.models if model.by_group)
 
     @property
     def blocks(self) -> list[tuple[tuple[RowFunction, ...], Fraction]]:
-        """Return the functions to be summed, in blocks of at most 100, and the epsilon of each block. The sums of a block
-        share one noise vector.
-        """
+        """Return the functions to sum in blocks of at most 100, each with its epsilon and one noise vector."""
         number = -(-len(self.functions) // MOST_NUMBERS)
         cut = [self.functions[index::number] for index in range(number)]
         return [(block, len(block) * self._unit) for block in cut]
 
     @property
     def of_table(self) -> Fraction:
-        """Return the epsilon for one question about means of groups."""
+        """Return the epsilon of one question about means of groups."""
         return TABLE_WEIGHT * self._unit
 
     def measure(self, private: PrivateCounts, charge: Charge, transformation: Transformation) -> NoisyModels:
-        """Measure with noise the sums and the means of groups that answer all questions. If a question asks for the means
-        by a column, the groups are the released bins of this column.
+        """Measure with noise the sums and the means of groups that answer all questions. The groups of a column are its
+        released bins.
 
         Privacy
         -------
@@ -247,14 +230,12 @@ class Measured:
 
     @property
     def own_values_of(self) -> set[str]:
-        """Return the columns whose exact values, not only their bins, enter the measured sums."""
+        """Return the columns whose exact values enter the sums."""
         return {factor.column for model in self.models for factor in model.factors if isinstance(factor, Value)}
 
     @property
     def rules(self) -> Iterator[Rule]:
-        """Yield the conditions in the questions, such as age >= 65. The limits in conditions must be edges of the finest
-        bins of the data.
-        """
+        """Yield the conditions in the questions, such as age >= 65. Their limits must be edges of the finest bins."""
         for model in self.models:
             yield from (part.rule for part in (*model.factors, *model.groups) if isinstance(part, Indicator))
             if model.rows.rule is not None:

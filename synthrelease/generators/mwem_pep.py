@@ -1,7 +1,5 @@
-"""Define the families MWEM and PEP. Both repeatedly measure a counting query with a large model error, and correct the model.
-
-MWEM corrects the model by multiplicative weights, PEP by entropy projections. `CountingQueries` contains the common
-hyperparameters and the fit; each family states its guarantee and its correction.
+"""Define the families MWEM and PEP, which repeatedly measure a counting query with a large model error, and correct the
+model: MWEM by multiplicative weights, PEP by entropy projections.
 """
 
 from __future__ import annotations
@@ -41,14 +39,13 @@ class CountingQueries(Generator):
 
     Attributes
     ----------
-    queries : how many queries the generator selects from, at least `iterations`. A query asks for the count of one cell.
-        Example: `queries = [512, 4096]`, `iterations = 100`.
-    iterations : the number of iterations. Each iteration selects and measures one query, with an equal part of the budget.
+    queries : how many queries the generator selects from, at least `iterations`. A query is the count of one cell. Example:
+        `queries = [512, 4096]`, `iterations = 100`.
+    iterations : the number of iterations, each of which selects and measures one query with an equal part of the budget.
         Example: `iterations = 100`.
-    inner_updates : how often the model is corrected in each iteration. The corrections use the measured queries with the
-        largest errors. Example: `inner_updates = [25, 100]`.
-    marginal : the largest number of columns of a table. The queries are the cells of tables with at most this number of
-        columns. Example: `marginal = [2, 3]`.
+    inner_updates : how often the model is corrected in each iteration, by the measured queries with the largest errors.
+        Example: `inner_updates = [25, 100]`.
+    marginal : the largest number of columns of a table, whose cells are the queries. Example: `marginal = [2, 3]`.
     """
 
     no_draft = "The numbers of queries and iterations need tuning in a rehearsal, so a draft does not use this generator."
@@ -71,8 +68,8 @@ class CountingQueries(Generator):
     def _fit(
         self, private: PrivateCounts, charge: Charge, background: Background, kind: type[PrivateTables], budget: Fraction
     ) -> DenseModel:
-        """Run MWEM or PEP: in each iteration, privately choose a query with a large error, measure it with noise, and
-        correct the model. All iterations have equal parts of the budget.
+        """In each iteration, privately choose a query with a large error, measure it with noise, and correct the model. All
+        iterations have equal parts of the budget.
         """
         from synthrelease.generators.counting_queries_mechanism import answered
 
@@ -91,16 +88,14 @@ class CountingQueries(Generator):
         return DenseModel(layout=layout, shares=model.cells)
 
     def correct(self, model: Shares, query: CountingQuery, share: float) -> None:
-        """Change the model, in place, so that its share of rows for this query moves towards the measured share."""
+        """Move the model's share of rows for this query towards the measured share, in place."""
         raise NotImplementedError
 
     def effort(self, layout: Layout) -> float:
         return float(self.iterations * (self.queries + self.inner_updates))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit. 500 iterations with 4,096 queries took 11 s on 207,000 cells, mostly for
-        updates of all cells.
-        """
+        """Return the estimated seconds of a fit (500 iterations with 4,096 queries on 207,000 cells took 11 s)."""
         return self.effort(layout) * layout.n_cells * 2.6e-11
 
     def peak_cells(self, layout: Layout) -> int:
@@ -115,8 +110,8 @@ class CountingQueries(Generator):
 
 
 class MWEM(CountingQueries):
-    """MWEM combines multiplicative weights with the exponential mechanism. Each iteration selects one cell with the exponential
-    mechanism, measures this cell, and corrects the model.
+    """Multiplicative weights with the exponential mechanism: each iteration selects one cell, measures it, and corrects the
+    model.
 
     Examples
     --------
@@ -157,8 +152,8 @@ class MWEM(CountingQueries):
 
 
 class PEP(CountingQueries):
-    """PEP (private entropy projection) works like MWEM, but its selection and its noise are zero-concentrated. Each iteration
-    selects one cell, measures this cell, and corrects the model by an entropy projection.
+    """Private entropy projection: as MWEM, but with zero-concentrated selection and noise, and corrections by entropy
+    projection.
 
     Examples
     --------

@@ -1,10 +1,9 @@
-"""Generate data with areas within areas, such as municipalities in regions: measure tables on each level, and draw rows level
-by level.
+"""Generate data with areas within areas, such as municipalities in regions: measure tables on each level, and draw rows
+level by level.
 
-Measurements are made as in `marginals`. The model of the other columns is the distribution of largest entropy that matches
-their tables and the sums over areas (`maximum_entropy`). The rows of the model are allotted to the areas of the highest level,
-and the rows of each area to the areas in it (`nested_model`). The TopDown algorithm of the United States census also works in
-this way, from states to counties (Abowd et al. 2022).
+Measurements are made as in `marginals`. The model of the other columns has the largest entropy that matches their tables
+and the sums over areas (`maximum_entropy`). Its rows are allotted to the areas of the highest level, and so on downwards
+(`nested_model`). The TopDown algorithm of the United States census also works in this way (Abowd et al. 2022).
 """
 
 from __future__ import annotations
@@ -40,18 +39,17 @@ WITHIN = ">"
 
 
 class NestedGenerator(MarginalsGenerator):
-    """The base class of generators for areas within areas, with Gaussian or Laplace noise.
+    """The base class of generators for areas within areas.
 
     Attributes
     ----------
-    areas : the columns of areas, from the largest areas to the smallest, with ">" between them. These are the columns of
-        [geography], or a single column. Each table may name one of these columns. A table without a column of areas describes
-        all rows. If the tables of an area do not determine an association, the association of the larger area is used. Example:
-        `areas = "region > municipality"`.
-    wanted : the relative error that you want for an average cell. The first number is for tables of all rows, the next numbers
-        are for the tables of each level. The program divides the budget so that the sum of the squares of error / wanted is as
-        small as possible. Numbers in front of tables multiply their shares. Without `wanted`, the shares follow from these
-        numbers alone. Example: `wanted = "0.002 > 0.01 > 0.1"`, `areas = "region > municipality"`.
+    areas : the columns of areas, from the largest to the smallest, with ">" between them: the columns of [geography], or a
+        single column. Each table may name one of them; a table without areas describes all rows. If the tables of an area
+        do not determine an association, that of the larger area is used. Example: `areas = "region > municipality"`.
+    wanted : the relative error that you want for an average cell: first for tables of all rows, then for each level. The
+        budget is divided so that the sum of the squares of error / wanted is as small as possible. Numbers in front of
+        tables multiply their shares, or determine them without `wanted`. Example: `wanted = "0.002 > 0.01 > 0.1"`, `areas =
+        "region > municipality"`.
     """
 
     counts: ClassVar[bool] = False
@@ -72,13 +70,11 @@ class NestedGenerator(MarginalsGenerator):
 
     @cached_property
     def chain(self) -> tuple[str, ...]:
-        """Return the names of the columns of areas, such as region and municipality, from the largest areas to the
-        smallest.
-        """
+        """Return the columns of areas, from the largest to the smallest."""
         return tuple(name.strip() for name in self.areas.split(WITHIN))
 
     def level_of(self, columns: Columns, layout: Layout) -> int:
-        """Return how fine the areas of a table are: 0 for a table without areas, 1 for the largest areas, and so on."""
+        """Return the level of a table's areas: 0 without areas, 1 for the largest areas, and so on."""
         names = [layout.columns[column] for column in columns]
         return max((self.chain.index(name) + 1 for name in names if name in self.chain), default=0)
 
@@ -141,9 +137,8 @@ class NestedGenerator(MarginalsGenerator):
             yield Mistake(field="tables", text=f"{problem}. Name fewer or smaller tables")
 
     def _cells_within(self, layout: Layout) -> dict[str, int]:
-        """For each column of areas, such as municipality, return among how many cells the rows of an average larger area,
-        such as a region, are divided. This is the number of its smaller areas times the cells of the other columns in the
-        tables of these areas, or of still smaller areas.
+        """For each column of areas, return among how many cells the rows of an average larger area are divided: its smaller
+        areas times the cells of the other columns in tables of this level or below.
         """
         cells, below, of_below = dict[str, int](), set[int](), 1
         areas = [layout.index(name) for name in self.chain]
@@ -154,20 +149,17 @@ class NestedGenerator(MarginalsGenerator):
         return cells
 
     def _apart(self, layout: Layout) -> Columns:
-        """Return the columns other than areas."""
         return tuple(column for column, name in enumerate(layout.columns) if name not in self.chain)
 
     def _structure_of_whole(self, layout: Layout) -> list[Columns]:
-        """Return the sets of columns that the model without areas connects. The columns are numbered as if the columns of
-        areas did not exist.
-        """
+        """Return the sets of columns that the model without areas connects, numbered without the columns of areas."""
         plain = self._apart(layout)
         projected = (tuple(plain.index(column) for column in columns if column in plain) for columns in self.structure(layout))
         return [columns for columns in dict.fromkeys(projected) if columns]
 
     def model(self, measured: NoisyMarginals, background: Background) -> NestedModel:
-        """Combine the measurements of all levels of areas. Return the model of the columns other than areas, together with
-        the tables by which rows get areas.
+        """Combine the measurements of all levels. Return the model of the other columns, with the tables by which rows get
+        areas.
         """
         layout, others = measured.layout, self._apart(measured.layout)
         areas, structure = [layout.index(name) for name in self.chain], set(self.structure(layout))
@@ -195,11 +187,10 @@ class NestedGenerator(MarginalsGenerator):
         return NestedModel(layout=layout, others=others, whole=whole, levels=levels, n=measured.n)
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the sets of columns whose association the model may contain, and from which columns each column of areas
-        is drawn.
+        """Return the sets of columns whose association the model may contain.
 
-        Areas are drawn after the other columns. The area of a row depends on the area of the level above, and on the columns in
-        tables of its level and of the levels below.
+        An area is drawn after the other columns, from the area of the level above and the columns in tables of its level or
+        below.
         """
         ties, others = super().ties(layout), set(self._apart(layout))
         drawn_after, below = list[tuple[int, Columns]](), set[int]()
@@ -210,9 +201,7 @@ class NestedGenerator(MarginalsGenerator):
         return replace(ties, drawn_after=tuple(reversed(drawn_after)))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
-        """Return the noise of each measured table, and the weight of the prior with which the model fits this table. The
-        weight is 0 for tables with areas, because the model uses the prior only for tables without areas.
-        """
+        """Return the noise of each measured table, and the weight of the prior, 0 for tables with areas."""
         noises = super().count_noise(layout, charge)
         return {table: replace(noise, prior=0.0) if self.level_of(table, layout) else noise for table, noise in noises.items()}
 
@@ -224,9 +213,7 @@ class NestedGenerator(MarginalsGenerator):
         return float(sum(self._cells_within(layout).values()))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit and a sample: raking within each area, and the allotment of rows level by
-        level.
-        """
+        """Return the estimated seconds of a fit and a sample."""
         seconds, above = 0.2, 1
         for area, cells in zip(map(layout.index, self.chain), reversed(self._cells_within(layout).values()), strict=True):
             seconds += 5e-7 * min(cells * above, 30 * rows) + 5e-7 * rows
@@ -237,16 +224,13 @@ class NestedGenerator(MarginalsGenerator):
         return "with the numbers of rows and of cells in the tables of areas"
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the estimated largest number of cells in memory. It is needed for sampling the other columns, for allotting
-        the rows of an area, or for the measurements.
-        """
+        """Return the estimated largest number of cells in memory, for sampling, allotment or measurements."""
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         return max(BayesianNetwork.peak_cells(layout), 6 * max(self._cells_within(layout).values()), 80 * measured)
 
 
 class Nested(NestedGenerator, GaussianTables):
-    """The generator is for areas within areas. It measures tables of each level with Gaussian noise, and draws rows level by
-    level.
+    """For areas within areas: measures tables of each level with Gaussian noise, and draws rows level by level.
 
     Examples
     --------
@@ -264,8 +248,7 @@ class Nested(NestedGenerator, GaussianTables):
 
 
 class NestedPure(NestedGenerator):
-    """The generator works like "nested", but with Laplace noise. The guarantee has no delta. If there are many tables, they
-    have more noise.
+    """As "nested", but with Laplace noise, and a guarantee without delta. Many tables have more noise.
 
     Examples
     --------
@@ -291,17 +274,15 @@ class NestedPure(NestedGenerator):
         Privacy
         -------
         The measurements are eps-DP with eps = pure_epsilon(charge); neighbours replace one record. A record is in one area
-        of each level. So replacing a record decreases one count and increases another in each table, for any number of
-        areas. The l1 sensitivity of a table is 2, so discrete Laplace noise of scale 2 / eps_j makes table j eps_j-DP. The
-        eps_j add up to eps (theory 12.13, areas within areas).
+        of each level, so replacing it moves one row between two cells of each table. The l1 sensitivity of a table is 2, so
+        discrete Laplace noise of scale 2 / eps_j makes table j eps_j-DP. The eps_j add up to eps (theory 12.13, areas
+        within areas).
         """
         return self._measured_of(private, charge)
 
 
 def _by_area(table: NoisyMarginal, area: int | None, plausibility: Plausibility) -> AreaTable:
-    """Return a measured table in a form in which the first axis is the areas. A table without areas is treated as having
-    one area.
-    """
+    """Return a measured table with areas as the first axis; without areas, all rows are one area."""
     is_empty = plausibility.structural_zeros(table.columns)
     values, variance = np.where(is_empty, 0.0, table.values), np.where(is_empty, 0.0, table.variance())
     if area is None:
@@ -312,16 +293,14 @@ def _by_area(table: NoisyMarginal, area: int | None, plausibility: Plausibility)
 
 
 def _marginal(table: AreaTable, plain: Columns, like: NoisyMarginal) -> NoisyMarginal:
-    """Convert a table with one area, the whole, to a `NoisyMarginal`. A cell that is known to be empty may have no noise;
-    the noise of a measured cell is stated for it.
-    """
+    """Convert a table of the whole to a `NoisyMarginal`. A cell known to be empty gets the stated noise of a measured cell."""
     cells = np.where(table.variance[0] > 0, table.variance[0] / like.noise.variance_above, 1.0)
     columns = tuple(plain.index(column) for column in table.columns)
     return NoisyMarginal(columns=columns, values=table.values[0], cost=like.cost, cells=cells, kind=like.kind)
 
 
 def _among(columns: Columns, plausibility: Plausibility) -> Plausibility:
-    """Return the rules that concern only these columns, over the layout of these columns."""
+    """Return the rules that concern only these columns, over their layout."""
     masks = (mask for mask in plausibility.masks if set(mask.columns) <= set(columns))
     places = ((tuple(columns.index(column) for column in mask.columns), mask) for mask in masks)
     own_masks = tuple(replace(mask, columns=own_columns) for own_columns, mask in places)

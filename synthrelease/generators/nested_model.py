@@ -1,9 +1,9 @@
 """Combine noisy tables of areas on several levels, and allot rows to areas level by level. All of this is post-processing.
 
-Every row of an area goes to one of the smaller areas in it, so counts add up exactly. Tables of the smaller areas are adjusted
-to add up to the rows of the larger area (`placed`), and made consistent and non-negative. The division starts from equal
-proportions, which are raked to these tables (iterative proportional fitting). Then the whole rows of one combination of columns
-after the other are divided. Rounding errors are carried to the next combination (error diffusion).
+Every row of an area goes to one of the smaller areas in it, so counts add up exactly. Tables of the smaller areas are
+adjusted to add up to the rows of the larger area (`placed`), made consistent and non-negative, and used to rake equal
+proportions (iterative proportional fitting). Whole rows are then divided one combination of columns after the other, and
+rounding errors are carried to the next (error diffusion).
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ class AreaTable:
 
     Attributes
     ----------
-    columns : the columns other than the area, in order.
-    values : the counts.
-    variance : the noise variances; 0 for cells that are known to be empty.
+    columns : the other columns, in order.
+    variance : 0 for cells that are known to be empty.
     """
 
     columns: Columns
@@ -47,12 +46,12 @@ class AreaTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
-    """The areas of one level, such as all municipalities, with their tables and the larger area that contains each of them.
+    """The areas of one level, such as all municipalities, with their tables and larger areas.
 
     Attributes
     ----------
-    column : the position of the column of these areas in the layout.
-    home : (areas,) for each area, the area of the level above that contains it. The array contains zeros on the highest level.
+    column : the position of the column of areas in the layout.
+    home : (areas,) the area of the level above that contains each area; zeros on the highest level.
     tables : the combined tables of this level and the levels below, one for each set of columns.
     """
 
@@ -62,8 +61,7 @@ class Level:
 
 
 def homes(areas: Sequence[int], plausibility: Plausibility) -> list[np.ndarray]:
-    """Return for each level, from the largest areas to the smallest, which larger area contains each of its areas, such as
-    the region of each municipality.
+    """Return for each level, largest areas first, which larger area contains each of its areas.
 
     Parameters
     ----------
@@ -89,9 +87,7 @@ def homes(areas: Sequence[int], plausibility: Plausibility) -> list[np.ndarray]:
 
 
 def combined(tables: Iterable[AreaTable]) -> tuple[AreaTable, ...]:
-    """Combine tables of the same areas: if several have the same columns, replace them by their mean, weighted by
-    precision.
-    """
+    """Replace tables with the same columns by their mean, weighted by precision."""
     by_columns: dict[Columns, list[AreaTable]] = {}
     for table in tables:
         by_columns.setdefault(table.columns, []).append(table)
@@ -109,9 +105,7 @@ def _weighed(tables: Sequence[AreaTable]) -> AreaTable:
 
 
 def lifted(table: AreaTable, home: np.ndarray, areas: int) -> AreaTable:
-    """Add up a table of small areas to a table of the larger areas that contain them. `home` has the larger area of each
-    small area, and `areas` is the number of larger areas.
-    """
+    """Add up a table of small areas to the `areas` larger areas that contain them (`home`)."""
     values, variance = (np.zeros((areas, *table.values.shape[1:])) for _ in range(2))
     np.add.at(values, home, table.values)
     np.add.at(variance, home, table.variance)
@@ -119,10 +113,8 @@ def lifted(table: AreaTable, home: np.ndarray, areas: int) -> AreaTable:
 
 
 def placed(values: np.ndarray, variance: np.ndarray, sums: np.ndarray) -> np.ndarray:
-    """Return the (areas, cells) counts nearest to `values`, in units of their noise, whose sums over the areas are the
-    (cells,) `sums`.
-
-    A cell that is known to be empty in every area does not change.
+    """Return the (areas, cells) counts nearest to `values`, in units of their noise, that sum over the areas to the
+    (cells,) `sums`. Cells known to be empty do not change.
     """
     total = variance.sum(axis=0)
     parts = np.divide(variance, total, out=np.zeros_like(variance), where=total > 0)
@@ -132,12 +124,12 @@ def placed(values: np.ndarray, variance: np.ndarray, sums: np.ndarray) -> np.nda
 def levels_of(
     areas: Sequence[int], tables: Mapping[int, Sequence[AreaTable]], plausibility: Plausibility
 ) -> tuple[tuple[Level, ...], tuple[AreaTable, ...]]:
-    """Return all levels of areas, the largest areas first, and the tables of the whole. Each table of larger areas is
-    averaged with the sums of the tables of smaller areas.
+    """Return all levels of areas, the largest areas first, and the tables of the whole. Tables of larger areas are averaged
+    with the sums of smaller areas.
 
     Parameters
     ----------
-    areas : the columns of areas, from the largest areas to the smallest.
+    areas : the columns of areas, from the largest to the smallest.
     tables : the measured tables of every level, by the column of its areas.
     """
     levels, below, above = list[Level](), list[AreaTable](), homes(areas, plausibility)
@@ -156,12 +148,10 @@ _NEAR = 0.05  # Raking ends when no count of a table differs from its target by 
 
 @dataclass(frozen=True, kw_only=True)
 class WantedCounts:
-    """The target counts of one table: how many rows each smaller area within a larger area should get in each cell of the
-    table.
+    """The target counts of one table: how many rows each smaller area should get in each cell.
 
     Attributes
     ----------
-    values : (areas, cells) the target counts.
     cell : (combinations,) the cell of each combination of columns.
     """
 
@@ -177,14 +167,13 @@ def allotted(
     scale: float,
     generator: np.random.Generator,
 ) -> np.ndarray:
-    """Divide the rows of a larger area among its smaller areas. Return (areas, combinations) whole numbers of rows, which
-    add up to `counts` over the areas. A combination is a combination of bins of the other columns.
+    """Divide the rows of a larger area among its smaller areas. Return (areas, combinations) whole numbers, which add up to
+    `counts` over the areas. A combination is one of bins of the other columns.
 
     Parameters
     ----------
-    tables : the tables of the smaller areas in this area. Their columns are positions in `bins`.
+    tables : the tables of the smaller areas. Their columns are positions in `bins`.
     bins : for each column of the tables, the (combinations,) bins.
-    sizes : the number of bins of each of these columns.
     counts : (combinations,) number of rows of this area, above 0.
     scale : the ratio of drawn rows to measured rows.
     """
@@ -198,10 +187,8 @@ def allotted(
 def agreed(
     tables: Sequence[AreaTable], bins: Sequence[np.ndarray], sizes: Sequence[int], counts: np.ndarray, scale: float
 ) -> list[WantedCounts]:
-    """Return the target tables of the smaller areas within a larger area. They are the noisy tables, changed so that they
-    are non-negative, approximately consistent with each other, and equal in total to the rows of the larger area.
-
-    A table is omitted if another table has all its columns, because the other table then contains its information.
+    """Return the target tables of the smaller areas within a larger area: non-negative, approximately consistent with each
+    other, and equal in total to the rows of the larger area. Tables whose columns another table contains are omitted.
     """
     areas, moved, cells = tables[0].values.shape[0], list[_WantedTable](), list[np.ndarray]()
     for table in tables:
@@ -229,9 +216,7 @@ def agreed(
 
 @dataclass
 class _WantedTable:
-    """A table of areas while it is changed to agree with the other tables. The axis of areas comes first, then an axis for
-    each column.
-    """
+    """A table of areas while it is made consistent with others. The axis of areas comes first, then the columns."""
 
     columns: Columns
     values: np.ndarray
@@ -239,18 +224,15 @@ class _WantedTable:
     precision: float
 
     def margin(self, columns: Columns) -> np.ndarray:
-        """Return the marginal counts of the table on the areas and these columns."""
         return np.asarray(self.values.sum(axis=self._others(columns)))
 
     def cells(self, columns: Columns) -> np.ndarray:
-        """For each cell of the marginal table on the areas and these columns, return how many cells of the full table it
-        sums up. Cells that must stay empty are not counted.
-        """
+        """Return how many cells, except those that must stay empty, each cell of this marginal table sums up."""
         return np.asarray(self.free.sum(axis=self._others(columns)))
 
     def move(self, columns: Columns, by: np.ndarray) -> None:
-        """Change the marginal counts on the areas and these columns by the amounts in `by`. Each change is divided equally
-        among the cells that belong to the marginal cell and may have rows.
+        """Add `by` to the marginal counts on the areas and these columns, divided equally among the cells that may have
+        rows.
         """
         self.values = self.values + np.where(self.free, np.expand_dims(by, self._others(columns)), 0.0)
 
@@ -259,10 +241,10 @@ class _WantedTable:
 
 
 def _agree(tables: Sequence[_WantedTable]) -> None:
-    """Make tables agree on the columns that several of them contain: replace their marginal counts on these columns by the
-    mean, weighted by precision. Small sets of columns come first.
+    """Replace the marginal counts of tables on common columns by their mean, weighted by precision, small sets of columns
+    first.
 
-    See Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4. A table has the same weight in all areas, so that sums over
+    See Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4. A table has the same weight in all areas, so sums over
     areas do not change.
     """
     for columns in shared_sets([table.columns for table in tables]):
@@ -278,10 +260,8 @@ def _agree(tables: Sequence[_WantedTable]) -> None:
 
 
 def raked(aims: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
-    """Return the (areas, combinations) expected numbers of rows of each combination of bins in each area. They start from
-    equal proportions in all areas, and are raked to the target tables and the counts.
-
-    The counts are met exactly (up to rounding), and the tables as closely as possible.
+    """Return the (areas, combinations) expected rows: equal proportions in all areas, raked to the target tables and the
+    counts. The counts are met exactly (up to rounding), the tables as closely as possible.
     """
     from scipy.sparse import csr_matrix
 
@@ -305,8 +285,8 @@ def raked(aims: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
 
 
 def _with_counts(rows: np.ndarray, counts: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Scale the expected rows so that every combination of bins has its count, summed over all areas. If a combination has
-    no expected rows in any area, its count is divided among the areas in proportion to `shares`.
+    """Scale the expected rows so that every combination has its count over all areas. A combination without expected rows
+    is divided in proportion to `shares`.
     """
     reached = rows.sum(axis=0)
     scaled = rows * np.divide(counts, reached, out=np.zeros(len(counts)), where=reached > 0)
@@ -314,11 +294,11 @@ def _with_counts(rows: np.ndarray, counts: np.ndarray, shares: np.ndarray) -> np
 
 
 def divided_rows(expected: np.ndarray, counts: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Round expected rows to (areas, combinations) whole numbers that add up to `counts` over the areas.
+    """Round expected rows to (areas, combinations) whole numbers that add up to `counts` over the areas. A combination
+    expected nowhere in an area gets no row there.
 
-    Combinations are divided one after the other. An area with too few rows so far has priority for the next combination. So the
-    total number of rows of the area is also close to the expected number. A combination with expected number 0 in an area gets
-    no row there.
+    An area with too few rows so far has priority for the next combination, so its total is also close to its expected
+    number.
     """
     whole = np.zeros(expected.shape, dtype=np.int64)
     owed = generator.random(len(expected))
@@ -353,14 +333,12 @@ _ROWS_AT_ONCE = 2**20
 
 @dataclass(frozen=True, kw_only=True)
 class NestedModel:
-    """A model of the whole, without areas, together with tables by which the rows are divided among larger and then smaller
-    areas.
+    """A model of the whole without areas, with tables by which rows are divided among larger and then smaller areas.
 
     Attributes
     ----------
-    layout : the layout of all columns.
-    others : the columns other than areas, in order; the tables of areas have only such columns.
-    whole : the model of the columns other than areas, or None if there are no such columns.
+    others : the columns other than areas, in order.
+    whole : the model of these columns, or None if there are none.
     levels : the levels of areas, the largest areas first.
     n : the number of rows of the measured table.
     """
@@ -372,7 +350,6 @@ class NestedModel:
     n: int
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Draw n rows, whose areas are drawn level by level."""
         if self.whole is None:
             bins, counts = dict[int, np.ndarray](), np.array([n])
         else:
@@ -394,14 +371,13 @@ class NestedModel:
         scale: float,
         generator: np.random.Generator,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Divide the rows of every cell among the areas of one level that lie in the cell's larger area. For every new
-        cell, return the old cell from which it comes, its area and its number of rows.
+        """Divide the rows of every cell among the areas of one level in its larger area. For every new cell, return its old
+        cell, its area and its number of rows.
 
         Parameters
         ----------
         above : the area of the level above, for every cell.
         bins : the bins of all columns so far.
-        counts : the number of rows of every cell.
         scale : the ratio of drawn rows to measured rows.
         """
         core = sorted({column for table in level.tables for column in table.columns})
@@ -433,7 +409,7 @@ class NestedModel:
 
 
 def _of(table: AreaTable, areas: np.ndarray, core: Sequence[int]) -> AreaTable:
-    """Return the part of a table that belongs to some areas. Its columns are renumbered as positions in `core`."""
+    """Return the part of a table for some areas, with columns as positions in `core`."""
     columns = tuple(core.index(column) for column in table.columns)
     return AreaTable(columns=columns, values=table.values[areas], variance=table.variance[areas])
 
@@ -447,18 +423,13 @@ def _dealt(
     *,
     generator: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Assign the rows of each combination of columns to areas at random. The number of rows for each area is given.
-
-    The tables of areas distinguish rows only by these columns, so all rows of a combination are exchangeable.
+    """Assign the rows of each combination of columns to areas at random, given the number of rows for each area.
 
     Parameters
     ----------
     groups, counts : the cells with the same combination, and the number of rows of every cell.
-    combinations, areas, rows : the number of rows of a combination that each area gets, sorted by combination.
-
-    Returns
-    -------
-    tuple : three arrays, for every new cell its original cell, its area and its number of rows.
+    combinations, areas, rows : the number of rows of a combination that each area gets, sorted by combination. The result
+        has, for every new cell, its original cell, its area and its number of rows.
     """
     ends, largest = np.cumsum(groups.sums(counts)), int(areas.max(initial=0)) + 1
     cuts = np.unique([0, *(np.searchsorted(ends, np.arange(_ROWS_AT_ONCE, ends[-1], _ROWS_AT_ONCE)) + 1), len(ends)])

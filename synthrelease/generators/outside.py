@@ -1,5 +1,5 @@
-"""Run a generator of another package. The other package gets only noisy tables and sums, so the guarantee does not depend on
-its code.
+"""Run a generator of another package, which gets only noisy tables and sums, so that the guarantee does not depend on its
+code.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 
 class NoisyTables:
-    """The noisy tables and sums that a generator of another package may request. Each answer takes a share of the budget of its
-    fit.
+    """The noisy tables and sums that a generator of another package may request. Each answer takes a share of the budget.
 
     Attributes
     ----------
@@ -35,8 +34,8 @@ class NoisyTables:
 
     Privacy
     -------
-    The charge of the fit covers all answers together, for any requests in any order. A request may depend on earlier answers.
-    Shares that add up to more than 1 are refused (`PrivateTables`; theory 12.10, a budget that answers share out).
+    The charge of the fit covers all answers together, for any requests in any order. A request may depend on earlier
+    answers. Shares that add up to more than 1 are refused (`PrivateTables`; theory 12.10, a budget that answers share out).
     """
 
     def __init__(self, tables: PrivateTables, layout: Layout, n: int):
@@ -45,16 +44,16 @@ class NoisyTables:
 
     @property
     def left(self) -> Fraction:
-        """Return which share of the fit's budget is not yet spent, from 1 down to 0."""
+        """Return the share of the budget that is not yet spent, from 1 down to 0."""
         return self._tables.left / self._budget
 
     def table(self, columns: Sequence[int], share: Fraction) -> np.ndarray:
-        """Return the noisy int64 counts of the table of these columns, with one axis for each column.
+        """Return the noisy int64 counts of the table of these columns, one axis per column.
 
         Parameters
         ----------
         columns : increasing column indices, at least one.
-        share : the share of the fit's budget for this table, above 0 and at most `left`.
+        share : the share of the budget for this table, above 0 and at most `left`.
 
         Raises
         ------
@@ -63,13 +62,13 @@ class NoisyTables:
         return self._tables.table(self._checked(columns), self._part(share))
 
     def total(self, columns: Sequence[int], scores: np.ndarray, share: Fraction) -> int:
-        """Return the noisy sum over all rows of a score, such as 0, 1 or 2 for each cell of a table of some columns.
+        """Return the noisy sum over all rows of a score of cells, such as 0, 1 or 2.
 
         Parameters
         ----------
         columns : as in `table`.
-        scores : public whole numbers between -10^6 and 10^6, one for each cell of the table of these columns. Replacing a
-            record changes the sum by at most the highest minus the lowest score.
+        scores : public whole numbers between -10^6 and 10^6, one for each cell of the table. Replacing a record changes the
+            sum by at most the highest minus the lowest score.
         share : as in `table`.
         """
         return self._tables.total(self._checked(columns), scores, self._part(share))
@@ -104,8 +103,8 @@ class OutsideGenerator(Generator):
     """Names of methods and attributes that determine noise and charge. No subclass may define one of them."""
 
     def build(self, ask: NoisyTables, background: Background) -> Model:
-        """Ask for noisy tables (`ask`), and return a model that is fitted to them. The model's method `sample(n,
-        generator)` must return exactly n rows, as `Counts` over `ask.layout`.
+        """Ask for noisy tables (`ask`), and return a model. Its method `sample(n, generator)` must return exactly n rows,
+        as `Counts` over `ask.layout`.
         """
         raise NotImplementedError
 
@@ -114,7 +113,7 @@ class OutsideGenerator(Generator):
         return (pure_charge if self.guarantee == "pure" else zero_concentrated)(GENERATION, epsilon, because)
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:
-        """Run the package's `build` with noisy answers about the counts, within the budget of the charge.
+        """Run `build` with noisy answers about the counts, within the budget of the charge.
 
         Privacy
         -------
@@ -133,9 +132,7 @@ class OutsideGenerator(Generator):
 
 @dataclass(frozen=True, kw_only=True)
 class _Checked:
-    """A model that a generator of another package returned. When it draws rows, the layout and the number of the rows are
-    checked.
-    """
+    """A model of another package. The layout and the number of its drawn rows are checked."""
 
     model: Model
     layout: Layout

@@ -11,17 +11,14 @@ from synthrelease.data.schema import STEPS
 
 
 def own_total(rows: Counts, columns: Sequence[int], factors: Sequence[np.ndarray], ends: tuple[float, float]) -> int:
-    """Return the exact sum over rows of a product of exact values or scores, such as hours times wage. The product of each
-    row is rounded to whole steps from 0 to STEPS.
-
-    The steps of a row are a function of the row alone: a product of numbers in a fixed order, rounded and limited to the range
-    from 0 to STEPS.
+    """Return the exact sum over rows of a product of exact values or scores, such as hours times wage. Each row's product
+    is rounded to whole steps from 0 to STEPS, as a function of the row alone.
 
     Parameters
     ----------
     rows : counts on atomic cells.
-    columns : increasing indices of the columns whose factors are multiplied.
-    factors : for each of these columns, the (n_atoms,) factor of a row with that atomic bin.
+    columns : the increasing indices of the columns.
+    factors : for each column, the (n_atoms,) factors of atomic bins.
     ends : the smallest and the largest possible product.
     """
     distinct = rows.project(tuple(columns))

@@ -1,10 +1,7 @@
 """Define the family PrivBayes, a Bayesian network with a privately chosen structure (Zhang et al., SIGMOD 2014; TODS 2017).
 
-Theory 6, PrivBayes.
-
-The structure of the network is chosen privately (eps1 = epsilon_split * eps), then one joint table per column is measured with
-integer Laplace noise (eps2 = eps - eps1). All later steps are post-processing: consistency between the tables, structural zeros
-from the public rules, and sampling by systematic rounding (docs/appendix/benchmarks.md states the gain).
+Theory 6, PrivBayes. The structure is chosen privately (eps1 = epsilon_split * eps), then one joint table per column is
+measured with integer Laplace noise (eps2 = eps - eps1). All later steps are post-processing (docs/appendix/benchmarks.md).
 """
 
 from __future__ import annotations
@@ -41,13 +38,12 @@ _ORDERS_PER_SET = 4  # Number of column orders that are tried per wanted set. Di
 
 
 def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int, limit: int) -> list[tuple[int, ...]]:
-    """Return the parent sets from which the parents of a column are chosen. These are all maximal sets (sets to which no
-    column can be added), or at most `limit` of them, selected by a public rule.
+    """Return the possible parent sets of a column: all maximal sets (to which no column can be added), or at most `limit`
+    of them, selected by a public rule.
 
-    The rule uses a fixed sequence of orders of all columns. For each order, a set is built: placed columns that fit are added
-    in this order. Such a set cannot be extended, so it is maximal, and every maximal set results from some order. The orders
-    are the same for all columns and all choices, so that most sets stay the same when one more column is placed, and are not
-    scored again.
+    The rule uses a fixed sequence of orders of all columns. For each order, placed columns that fit are added in this
+    order, which gives a maximal set. The orders are the same for all columns and choices, so most sets stay the same when
+    one more column is placed, and are not scored again.
 
     Parameters
     ----------
@@ -60,8 +56,8 @@ def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, mo
     Privacy
     -------
     The function uses no private data: the result depends on the arguments alone. A private choice among these sets is as
-    private as a choice among all sets, if the arguments are public or outputs of earlier, paid choices. Then the choice for two
-    neighbouring tables is among the same sets.
+    private as a choice among all sets, if the arguments are public or outputs of earlier, paid choices. Then the choice for
+    two neighbouring tables is among the same sets.
     """
     maximal = list(islice(maximal_sets(sizes, placed, bound, most), limit + 1))
     if len(maximal) <= limit:
@@ -77,13 +73,11 @@ def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, mo
 
 
 def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int) -> Iterator[tuple[int, ...]]:
-    """Yield every largest possible parent set: at most `most` of the placed columns, with at most `bound` cells in their
-    joint table, to which no column can be added.
+    """Yield every maximal parent set: at most `most` placed columns, with at most `bound` joint cells, to which no column
+    can be added. If no column fits, yield the empty set.
 
-    If no column fits, the empty set is yielded, so that every column has a choice. The search decides for each column, from the
-    smallest column to the largest, whether the set contains it. The first omitted column is the smallest column outside the
-    set, so the set is maximal if and only if this column no longer fits. A branch is skipped if this column would fit even with
-    all later columns. The product of sizes is compared as an integer with the bound rounded down.
+    Columns are decided from the smallest to the largest. A set is maximal if and only if the smallest omitted column no
+    longer fits; a branch is skipped if this column would fit even with all later ones.
     """
     columns = sorted(placed, key=lambda column: (sizes[column], column))
     spans = [sizes[column] for column in columns]
@@ -91,9 +85,8 @@ def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most
     n, most = len(columns), max(most, 0)
 
     def extended(taken: tuple[int, ...], start: int, room: int, left_out: float) -> Iterator[tuple[int, ...]]:
-        """Yield the maximal parent sets that contain the columns `taken` and otherwise only columns from the position
-        `start` on. The added columns may multiply the number of cells by at most `room`; `left_out` is the number of bins
-        of the smallest omitted column.
+        """Yield the maximal sets with the columns `taken` and others from position `start` on, which may multiply the cells
+        by at most `room`. `left_out` is the number of bins of the smallest omitted column.
         """
         if len(taken) == most or room < min(left_out, spans[start] if start < n else math.inf):
             yield tuple(sorted(taken))
@@ -109,9 +102,7 @@ def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most
 
 
 def _filled(sizes: Sequence[int], order: Sequence[int], room: int, most: int) -> tuple[int, ...]:
-    """Return the set of at most `most` columns that is filled greedily: each column of `order` is taken if the joint table
-    still has at most `room` cells.
-    """
+    """Return at most `most` columns, taken greedily in `order` while the joint table has at most `room` cells."""
     taken: list[int] = []
     for column in order:
         if len(taken) == most:
@@ -124,9 +115,7 @@ def _filled(sizes: Sequence[int], order: Sequence[int], room: int, most: int) ->
 
 @lru_cache(maxsize=4096)
 def _order(number: int, n_columns: int) -> tuple[int, ...]:
-    """Return a fixed pseudo-random order of the columns, from digests of the two numbers. The order is the same on every
-    machine.
-    """
+    """Return a fixed pseudo-random order of the columns, the same on every machine."""
     return tuple(sorted(range(n_columns), key=lambda column: blake2b(f"{number}:{column}".encode(), digest_size=8).digest()))
 
 
@@ -137,18 +126,17 @@ pairs.
 
 
 class PrivBayes(Generator):
-    """PrivBayes fits a Bayesian network. It selects the structure of the network privately, and adds noise to the table of each
-    node.
+    """Fits a Bayesian network: selects its structure privately, and adds noise to the table of each node.
 
     Attributes
     ----------
-    flavour : how the size of a node's table is limited. With "theta", the average count of a cell is at least theta times its
-        noise. With "degree", a column has at most `degree` parents. Example: `flavour = "theta"`, `theta = [4, 8, 20]`.
-    theta : with flavour "theta", the smallest allowed ratio of an average count to its noise. A larger ratio gives smaller
-        tables. Example: `theta = [4, 8, 20]`, `flavour = "theta"`.
-    degree : with flavour "degree", the largest number of parents of a column. Example: `degree = [1, 2]`, `flavour = "degree"`.
-    epsilon_split : the share of the budget for the selection of the structure, between 0 and 1. The tables get the rest.
-        Example: `epsilon_split = [0.1, 0.3]`.
+    flavour : how the size of a node's table is limited. With "theta", the average count of a cell is at least theta times
+        its noise. With "degree", a column has at most `degree` parents. Example: `flavour = "theta"`, `theta = [4, 8, 20]`.
+    theta : with flavour "theta", the smallest ratio of an average count to its noise. A larger ratio gives smaller tables.
+        Example: `theta = [4, 8, 20]`, `flavour = "theta"`.
+    degree : with flavour "degree", the largest number of parents of a column. Example: `degree = [1, 2]`, `flavour =
+        "degree"`.
+    epsilon_split : the share of the budget for the structure, between 0 and 1. Example: `epsilon_split = [0.1, 0.3]`.
     selector : the mechanism that selects the structure. Example: `selector = "exponential"`.
 
     Examples
@@ -220,10 +208,8 @@ class PrivBayes(Generator):
         return float(self.degree or 0) + (1 / self.theta if self.theta else 0.0)
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit. Each choice evaluates up to `MOST_PAIRS` tables, and each measured cell gets
-        noise.
-
-        The number of cells for a theta depends on the budget; an epsilon of 4 is assumed.
+        """Return the estimated seconds of a fit. The number of cells for a theta depends on the budget; an epsilon of 4 is
+        assumed.
         """
         sizes = sorted(layout.sizes, reverse=True)
         choices = sum(min(MOST_PAIRS, 2**column) for column in range(len(sizes)))
@@ -237,11 +223,8 @@ class PrivBayes(Generator):
         return BayesianNetwork.peak_cells(layout)
 
     def _parent_sets(self, n: int, layout: Layout, epsilon_tables: Fraction) -> ParentSets:
-        """Return a function that lists the parent sets that a column may get, given the columns that are already in the
-        network.
-
-        The possible sets are all maximal sets. If there are more of them than the column's share of `MOST_PAIRS`, the rule of
-        `competing_sets` selects among them.
+        """Return a function that lists the possible parent sets of a column, given the columns already in the network
+        (`competing_sets`).
 
         Privacy
         -------

@@ -1,9 +1,7 @@
-"""Define projections. A projection changes a candidate before the criteria are computed, so that no row of the released table
-is too rare.
+"""Define projections, which change a candidate before the criteria are computed, so that no released row is too rare.
 
-See theory 7.1, minimum count, and theory 7.2, frequent combinations.
-
-To add a projection, write a class with its settings, and add a line to `PROJECTIONS`.
+See theory 7.1, minimum count, and theory 7.2, frequent combinations. To add a projection, write a class with its settings,
+and add a line to `PROJECTIONS`.
 """
 
 from __future__ import annotations
@@ -25,11 +23,11 @@ from synthrelease.settings.base import SpecTable
 
 
 class Projection(SpecTable):
-    """The base class of projections. An object has the settings of one projection from the configuration file, validated.
+    """The base class of projections. An object has the validated settings from the configuration file.
 
     A new projection needs one file with a subclass, one line in `PROJECTIONS`, and examples (tests/examples). The subclass
-    describes itself in words, states the count that it guarantees, and says whether `init` drafts it. tests/test_contracts.py
-    checks this.
+    describes itself in words, states the count that it guarantees, and says whether `init` drafts it.
+    tests/test_contracts.py checks this.
 
     Attributes
     ----------
@@ -46,7 +44,7 @@ class Projection(SpecTable):
 
     @property
     def sentence(self) -> str:
-        """Return a sentence for the readers of a release that describes how the projection changes rows."""
+        """Return a sentence for readers that describes how the projection changes rows."""
         raise NotImplementedError
 
     @property
@@ -56,18 +54,16 @@ class Projection(SpecTable):
 
     @property
     def asked_count(self) -> int:
-        """Return the minimum count that the settings demand: each row, or each combination of few columns, occurs at least
-        this often in a projected table.
-        """
+        """Return the minimum count that the settings demand of each row, or of each combination of few columns."""
         raise NotImplementedError
 
     @property
     def promised_count(self) -> int:
-        """Return the guaranteed minimum count of whole rows: every row of a projected table occurs at least this often."""
+        """Return how often every row of a projected table occurs at least."""
         raise NotImplementedError
 
     def project(self, table: Counts, generator: np.random.Generator) -> Counts:
-        """Return the projected table, with the same number of rows. Only synthetic rows are used, so this has no privacy cost.
+        """Return the projected table, with the same number of rows. It is post-processing, without a privacy cost.
 
         Raises
         ------
@@ -89,8 +85,8 @@ class FrequentCombinations(Projection):
 
     Attributes
     ----------
-    columns : the number of columns of a combination. Combinations of fewer columns then also occur often enough. With many
-        columns, few rows remain, so try this setting in a rehearsal. Example: `columns = 2`.
+    columns : the number of columns of a combination. Combinations of fewer columns are then also frequent. With many
+        columns, few rows remain, so try this in a rehearsal. Example: `columns = 2`.
     minimum_count : how often a combination must occur, if it occurs at all. Example: `minimum_count = 5`.
 
     Examples
@@ -121,17 +117,15 @@ class FrequentCombinations(Projection):
 
     @property
     def promised_count(self) -> int:
-        """Return 1: a whole row may occur once even if all its combinations of few columns are frequent."""
+        """Return 1: a row may occur once even if its combinations of few columns are frequent."""
         return 1
 
     def project(self, table: Counts, generator: np.random.Generator) -> Counts:
         """Return the projected table, with the same number of rows.
 
-        Rows whose rarest combination occurs fewer than `minimum_count` times are dropped, which makes other combinations rarer.
-        These two steps are repeated until no combination is rare. The result is the largest sub-table without rare
-        combinations, because no such sub-table can contain a dropped row. Then rows are drawn with replacement from the
-        remaining rows up to the original number, which makes no combination rarer. This is post-processing of a synthetic
-        table, without a privacy cost.
+        Rows with a combination that occurs fewer than `minimum_count` times are dropped, again and again, until none is
+        rare. The result is the largest sub-table without rare combinations. Rows are then drawn from it with replacement up
+        to the original number. This is post-processing of a synthetic table, without a privacy cost.
 
         Raises
         ------
@@ -155,7 +149,7 @@ class FrequentCombinations(Projection):
 
 
 def _occurrences(table: Counts, columns: tuple[int, ...]) -> np.ndarray:
-    """For each cell, return the number of rows of the table that have the same bins of these columns (n_cells,)."""
+    """Return, for each cell, the number of rows with the same bins of these columns (n_cells,)."""
     parts = table.project(columns)
     cells = parts.find([table.bins[column] for column in columns])
     return parts.counts[cells]
@@ -175,12 +169,12 @@ class MinimumCount(Projection):
 
     Attributes
     ----------
-    minimum_count : how often a distinct row of the released table must occur, if it occurs at all. Example: `minimum_count =
-        [2, 3]`.
-    keep : how the program selects the distinct rows to keep. All methods keep a row with the same probability. "random" selects
-        rows independently, as in the paper. "spread" sorts the rows so that rows with rare bins are neighbours, and takes rows
-        at equal distances; this preserves the totals of rare bins. "nested" selects in steps, as for the published births of
-        2014. Example: `keep = "spread"`.
+    minimum_count : how often a distinct row of the released table must occur, if it occurs at all. Example: `minimum_count
+        = [2, 3]`.
+    keep : how the distinct rows to keep are selected. All methods keep a row with the same probability. "random" selects
+        independently, as in the paper. "spread" sorts rows with rare bins together and takes rows at equal distances, which
+        preserves the totals of rare bins. "nested" selects in steps, as for the published births of 2014. Example: `keep =
+        "spread"`.
 
     Examples
     --------
@@ -215,10 +209,10 @@ class MinimumCount(Projection):
     def project(self, table: Counts, generator: np.random.Generator) -> Counts:
         """Return the projected table, with the same number of rows.
 
-        Of the n_k distinct rows that occur k < m times, floor(k n_k / m) are kept, each m times; rows that occur m times or
-        more do not change. Because of the rounding, some rows are then missing (fewer than m for each k). They are added as
-        copies of kept rows, chosen at random. With `keep = "nested"` the kept rows are drawn in m - 1 steps (theory 7.3, nested
-        minimum count). This is post-processing of a synthetic table, without a privacy cost.
+        Of the n_k distinct rows that occur k < m times, floor(k n_k / m) are kept, each m times. Rows that occur m times or
+        more do not change. The rows that rounding leaves missing are added as random copies of kept rows. With `keep =
+        "nested"` the kept rows are drawn in m - 1 steps (theory 7.3, nested minimum count). This is post-processing of a
+        synthetic table, without a privacy cost.
 
         Raises
         ------
@@ -243,13 +237,13 @@ class MinimumCount(Projection):
 
 
 def nested(counts: np.ndarray, minimum_count: int, generator: np.random.Generator) -> np.ndarray:
-    """Choose which rare rows, with counts below m = `minimum_count`, are kept, and return their indices (Hod & Canetti
-    2024, Algorithm 4, the projection of the release of 2014). A row of count k is kept with probability about k / m.
+    """Return the indices of the rare rows, with counts below m = `minimum_count`, that are kept (Hod & Canetti 2024,
+    Algorithm 4, the projection of the release of 2014). A row of count k is kept with probability about k / m.
 
-    R_0 is empty. For k = 1 to m - 1, add the rows that occur k times to R_(k-1). Then draw a share of k / (k + 1) of all these
-    rows without replacement; their number is rounded down. The drawn rows are R_k. The rows in R_(m-1) are kept. So a row of
-    count k is kept with probability k / (k + 1) x ... x (m - 1) / m = k / m, up to rounding. Step 5 of the paper rounds the
-    proportion down, which would give 0. But the paper's proof needs the number of rows rounded down.
+    R_0 is empty. For k = 1 to m - 1, add the rows that occur k times to R_(k-1), and draw a share of k / (k + 1) of them
+    without replacement, rounded down; these are R_k. The rows in R_(m-1) are kept. So a row of count k is kept with
+    probability k / (k + 1) x ... x (m - 1) / m = k / m, up to rounding. Step 5 of the paper rounds the proportion down,
+    which would give 0, but its proof needs the number rounded down.
 
     Parameters
     ----------
@@ -263,9 +257,7 @@ def nested(counts: np.ndarray, minimum_count: int, generator: np.random.Generato
 
 
 def _filled_up(table: Counts, counts: np.ndarray, generator: np.random.Generator) -> Counts:
-    """Set the rows to these counts, and fill the table up to its old number of rows: copies of rows that were kept are
-    added at random.
-    """
+    """Set the rows to these counts, and fill the table up to its old number of rows with random copies of kept rows."""
     missing = table.total - int(counts.sum())
     if missing:
         cells = np.flatnonzero(counts)
@@ -280,7 +272,7 @@ PROJECTIONS: Mapping[str, type[Projection]] = {"minimum_count": MinimumCount, "f
 
 
 def published_projection(settings: Mapping[str, Any]) -> Projection | None:
-    """Return the projection of a published configuration, or None if its kind is unknown.
+    """Return the projection of a published configuration, or None for an unknown kind.
 
     Raises
     ------

@@ -1,5 +1,5 @@
-"""Define the bounded public functions of a single row that are summed over all rows and measured. A function is a product
-of exact values and indicators, or one of the three shares by which a row counts in the mean of its group.
+"""Define the bounded public functions of a row that are summed and measured: products of exact values and indicators, or
+the three shares by which a row counts in the mean of its group.
 """
 
 from __future__ import annotations
@@ -24,9 +24,7 @@ MOST_ROWS = 2**32
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
-    """The function of a row that returns the row's exact value in a column, clipped to public limits and scaled to the
-    range from -1 to 1.
-    """
+    """A row's exact value in a column, clipped to public limits and scaled to [-1, 1]."""
 
     column: str
     low: float
@@ -60,7 +58,7 @@ Factor = Value | Indicator
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """The rows that a question uses: rows that satisfy a condition and have values in some columns."""
+    """The rows that a question uses: those that satisfy a condition and have values in some columns."""
 
     text: str = ""
     rule: Rule | None = None
@@ -68,27 +66,24 @@ class Rows:
 
     @property
     def every(self) -> bool:
-        """Return whether the question uses all rows: it has no condition, and no column whose missing values exclude rows."""
+        """Return whether the question uses all rows."""
         return self.rule is None and not self.valued
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowFunction:
-    """A function that is summed over all rows: the product of at most two factors, or 0 if the question does not use the
-    row.
-    """
+    """A summed function of a row: the product of at most two factors, 0 for rows that are not used."""
 
     factors: tuple[Factor, ...]
     rows: Rows
 
     @property
     def key(self) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
-        """Return a key that is equal for equal functions of a row. A sum that several questions need is thus measured once."""
+        """Return a key that is equal for equal functions, so that their sum is measured once."""
         return tuple(factor.text for factor in self.factors), self.rows.text, self.rows.valued
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Return the smallest and the largest value of the function."""
         square = len(self.factors) == 2 and self.factors[0] == self.factors[1]
         signed = any(isinstance(factor, Value) for factor in self.factors) and not square
         return (-1.0 if signed else 0.0), 1.0
@@ -96,9 +91,7 @@ class RowFunction:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupMeans:
-    """A question about the mean of a value in groups. The groups are the released bins of a column, or the rows that
-    satisfy one or the other of two conditions.
-    """
+    """A question about means in groups: the released bins of a column, or the rows of two conditions."""
 
     value: Value
     rows: Rows
@@ -108,8 +101,7 @@ class GroupMeans:
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyModels:
-    """The noisy numbers from which the questions of [[models]] are answered: sums over rows, and for means of groups three
-    shares for each group.
+    """The noisy numbers that answer the questions of [[models]].
 
     Attributes
     ----------
@@ -122,7 +114,7 @@ class NoisyModels:
 
 
 def columns_of(parts: Iterable[Factor | Rows]) -> set[str]:
-    """Return the names of all columns that a question's factors and its conditions on rows use."""
+    """Return the columns that a question's factors and conditions use."""
     names = set[str]()
     for part in parts:
         if isinstance(part, Value):

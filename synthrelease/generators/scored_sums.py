@@ -1,12 +1,9 @@
-"""Parse formulas that give each row a public score, and sum these scores over all rows. Such a sum is measured as one number,
-instead of a table with many noisy cells.
+"""Parse formulas that give each row a public score, and sum these scores over all rows. Such a sum is measured as one
+number.
 
-A product moment, a mean or the size of a rare bin is a sum over all rows. Each row adds a score that depends on its bins. If
-the sum is measured as one number, it has the noise of one number. If it is computed from a measured table, it has the noise of
-all cells, mostly of cells with extreme scores.
-
-A score may also be the exact value of a row. Then the mean of a column, or a product moment of two columns, is computed from
-exact values, and not from representative values of bins.
+A product moment, a mean or the size of a rare bin is a sum of scores of rows, which depend on their bins or exact values.
+Measured as one number, it has the noise of one number; computed from a measured table, it has the noise of all cells,
+mostly of those with extreme scores.
 """
 
 from __future__ import annotations
@@ -43,16 +40,13 @@ _EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreFactor:
-    """Scores for the bins of one column in a measured sum: a score for each bin, or two limits between which the scores of
-    the bins are evenly spaced (`spread`).
-    """
+    """Scores for the bins of one column: one for each bin, or two limits between which they are evenly spaced (`spread`)."""
 
     column: str
     scores: tuple[Fraction, ...]
     spread: bool
 
     def of_bins(self, size: int) -> list[Fraction]:
-        """Return one score per bin."""
         if not self.spread or size == 1:
             return list(self.scores[:size])
         low, high = self.scores
@@ -65,13 +59,12 @@ class ScoreFactor:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredSum:
-    """A measured sum over all rows, such as "age[18 25 40]:weight(0..200)". Each row adds a product of factors: the scores
-    of its bins, or its exact values.
+    """A measured sum over all rows, such as "age[18 25 40]:weight(0..200)": each row adds the product of the scores of its
+    bins, or its exact values.
 
     Attributes
     ----------
-    factors : the factors of the product.
-    limits : the limits to which each row's product is clipped, or None if it is not clipped.
+    limits : the limits to which each row's product is clipped, or None.
     """
 
     factors: tuple[ScoreFactor | OwnValue, ...]
@@ -79,9 +72,7 @@ class ScoredSum:
 
     @classmethod
     def of(cls, text: str) -> ScoredSum:
-        """Parse a sum such as "children[0 0 0 1]" or "age[18 25 40]:weight(0..200 - 70)". Raises Unexpected for any other
-        text.
-        """
+        """Parse a sum such as "children[0 0 0 1]" or "age[18 25 40]:weight(0..200 - 70)". Raises Unexpected."""
         within = _WITHIN.fullmatch(text)
         limits = None if within is None else (Fraction(within["low"]), Fraction(within["high"]))
         parts = (text if within is None else within["factors"]).split(":")
@@ -98,19 +89,17 @@ class ScoredSum:
 
     @property
     def own_values_of(self) -> tuple[str, ...]:
-        """Return the columns that the sum uses with their exact values, such as income in "income(0..9000)"."""
+        """Return the columns used with exact values, such as income in "income(0..9000)"."""
         return tuple(factor.column for factor in self.factors if isinstance(factor, OwnValue))
 
     def columns(self, layout: Layout) -> tuple[int, ...]:
-        """Return the indices of the sum's columns, in increasing order."""
         return tuple(sorted(layout.index(factor.column) for factor in self.factors))
 
     def scores(self, layout: Layout) -> np.ndarray:
-        """Return the public score of a row in each cell, from 0 to STEPS. The array has one axis for each column of the sum.
+        """Return the public score of a row in each cell, from 0 to STEPS, with one axis per column.
 
-        Without exact values, the scores are whole numbers in a read-only array. With exact values, the scores are floats,
-        computed from representative values, as for a row of a released table. If the layout has no representative values, each
-        row gets the score of a row without values.
+        Without exact values, the scores are whole numbers in a read-only array. With exact values, they are floats from
+        representative values; without these, each row has the score of a row without values.
         """
         if not self.own_values_of:
             return _steps(self, layout)
@@ -120,8 +109,8 @@ class ScoredSum:
         return in_steps(_product(of_bins), self.ends)
 
     def own_steps(self, transformation: Transformation) -> list[np.ndarray]:
-        """Return the factors of the product that a row adds to the sum: for each column of the sum, in the order of the
-        layout, one factor for each atomic (finest) bin, as an array (n_atoms,).
+        """Return the factors of the product that a row adds: for each column, in the order of the layout, (n_atoms,)
+        factors by atomic bin.
         """
         layout, factors = transformation.layout, []
         for factor in self._in_order(layout):
@@ -144,7 +133,7 @@ class ScoredSum:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """Return the smallest and the largest product of factors that a row can have, after clipping."""
+        """Return the smallest and the largest product of a row, after clipping."""
         low, high = 1.0, 1.0
         for factor in self.factors:
             scores = factor.ends if isinstance(factor, OwnValue) else [float(score) for score in factor.scores]
@@ -155,8 +144,8 @@ class ScoredSum:
         return tuple(min(max(end, float(self.limits[0])), float(self.limits[1])) for end in (low, high))  # type: ignore[return-value]
 
     def mistakes(self, layout: Layout) -> Iterable[Mistake]:
-        """Yield the first mistake, if there is one: an unknown column, a column without numbers, a wrong number of scores,
-        or scores that are equal for all rows.
+        """Yield the first mistake: an unknown column, a column without numbers, a wrong number of scores, or equal scores
+        for all rows.
         """
         for factor in self.factors:
             if factor.column not in layout.columns:
@@ -185,13 +174,11 @@ class ScoredSum:
 
 @dataclass(frozen=True, kw_only=True)
 class SumGroup:
-    """A single sum, or several sums that share one noise vector (theory 9.18, one noise for many numbers) and so cost less.
-    The weight determines the group's share of the budget.
+    """One sum, or several sums that share one noise vector and so cost less (theory 9.18, one noise for many numbers).
 
     Attributes
     ----------
-    sums : the sums of the group.
-    weight : the weight of all these sums together, above 0.
+    weight : the weight of all these sums together in the budget, above 0.
     """
 
     sums: tuple[ScoredSum, ...]
@@ -199,9 +186,7 @@ class SumGroup:
 
     @classmethod
     def of(cls, text: str) -> SumGroup:
-        """Parse a group such as "2 children[0 0 0 1]" or "3 {age[0 1] + income(0..9000)}". Raises Unexpected for any other
-        text.
-        """
+        """Parse a group such as "2 children[0 0 0 1]" or "3 {age[0 1] + income(0..9000)}". Raises Unexpected."""
         weighted = _GROUP.fullmatch(text) or _WEIGHT.fullmatch(text)
         weight = Fraction((weighted and weighted["weight"]) or 1)
         sums = tuple(ScoredSum.of(term) for term in terms_of(weighted["rest"] if weighted else text))
@@ -212,7 +197,6 @@ class SumGroup:
 
 
 def _product(factors: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the outer product of one-dimensional arrays."""
     product = np.array(1.0)
     for factor in factors:
         product = product[..., None] * factor
@@ -241,19 +225,17 @@ def _steps(scored: ScoredSum, layout: Layout) -> np.ndarray:
 
 
 def read_sums(text: str) -> tuple[SumGroup, ...]:
-    """Parse all groups of sums in a formula. Raises Unexpected if the formula is not valid."""
+    """Parse all groups of sums in a formula. Raises Unexpected."""
     return tuple(SumGroup.of(term) for term in terms_of(text))
 
 
 def terms_of(formula: str) -> list[str]:
-    """Split a formula for sums into its terms. A + sign inside braces, as in "{age[0 1] + income(0..9000)}", does not
-    separate terms.
-    """
+    """Split a formula for sums into its terms, at + signs outside braces."""
     return _PLUS.split(formula)
 
 
 def merged_scores(scores: np.ndarray, columns: Sequence[int], sizes: Sequence[int], maps: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the scores of cells after bins are merged. A merged bin gets the mean score of the bins that it contains."""
+    """Return the scores of cells after bins are merged: the mean score of the merged bins."""
     for axis, column in enumerate(columns):
         added = with_merged_bins(scores.astype(float), axis, maps[column], sizes[column])
         number = np.bincount(maps[column], minlength=sizes[column])
@@ -262,9 +244,7 @@ def merged_scores(scores: np.ndarray, columns: Sequence[int], sizes: Sequence[in
 
 
 def own_values_of(text: str) -> set[str]:
-    """Return the columns that a formula for sums uses with their exact values, such as income in "income(0..9000)". The
-    rest of the formula may be invalid.
-    """
+    """Return the columns that a formula for sums, valid or not, uses with exact values."""
     return {match["column"] for match in _OWN.finditer(text)}
 
 

@@ -1,15 +1,14 @@
-"""Define the families MST and AIM, which run smartnoise-synth 1.0.8 (on mbi 1.1) with the noise, choices and sampling of this
-package.
+"""Define the families MST and AIM, which run smartnoise-synth 1.0.8 (on mbi 1.1) with the noise, choices and sampling of
+this package.
 
-The library determines which tables are measured, and fits the model. This package replaces three parts of the library
+The library determines which tables are measured, and fits the model. This package replaces three parts
 (docs/generators.md):
 
 - The domain comes from the public layout, never from the rows that occur.
-- The Gaussian noise is replaced by exact, rounded Gaussian noise, which is equally accurate for integer counts. The exponential
-  mechanism, which draws from numpy's global generator, is replaced by `noise.choose`. Noise and choices then use the operating
-  system's entropy.
-- The library's rows are not used. mbi's default method `round` keeps the order of the rows inside each parent group. So columns
-  that should be independent become dependent. Rows are drawn from the fitted tables instead.
+- Exact, rounded Gaussian noise replaces the Gaussian noise, and `noise.choose` the exponential mechanism, which draws from
+  numpy's global generator. Both then use the operating system's entropy.
+- Rows are drawn from the fitted tables. mbi's default method `round` keeps the order of the rows inside each parent group,
+  which makes independent columns dependent.
 
 The library mixes measuring and fitting, so the whole fit runs inside `spend` (`smartnoise_mechanism`).
 """
@@ -48,8 +47,8 @@ _FLOOR = 1e-12  # Number that is added to the share of every cell, so that every
 
 
 class LibraryGenerator(Generator):
-    """The base class of the generators that the library smartnoise-synth implements. The library's guarantee is
-    zero-concentrated for adding or removing one record.
+    """The base class of the generators of the library smartnoise-synth, whose guarantee is zero-concentrated for adding or
+    removing one record.
     """
 
     guarantee: ClassVar[Guaranteed] = "zCDP"
@@ -80,13 +79,13 @@ class LibraryGenerator(Generator):
             ) from error
 
     def charge(self, epsilon: Fraction) -> Charge:
-        """Return the charge of a fit with budget `epsilon`. The library gets a quarter of the charge's rho, because it
-        counts adding or removing a record, not replacing one (`replacing_one`).
+        """Return the charge of a fit with budget `epsilon`. The library gets a quarter of its rho, because it counts adding
+        or removing a record, not replacing one (`replacing_one`).
         """
         return replacing_one(self._by_library(epsilon))
 
     def rho_of_library(self, charge: Charge) -> Fraction:
-        """Return the rho that the library may spend, given the charge for the whole fit.
+        """Return the rho that the library may spend.
 
         Privacy
         -------
@@ -106,15 +105,13 @@ class LibraryGenerator(Generator):
 
 
 def network_of(learned: LearnedField, layout: Layout, plausibility: Plausibility) -> BayesianNetwork:
-    """Convert the Markov random field that the library fitted into a Bayesian network, from which rows are drawn. This is
-    post-processing.
-
-    Rules on columns that share a clique of its junction tree are exact zeros.
+    """Convert the Markov random field of the library into a Bayesian network, from which rows are drawn (post-processing).
+    Rules on columns that share a clique are exact zeros.
 
     Raises
     ------
     RejectedRound : if a clique has too many cells, if the library cannot compute its tables, or if they contain NaN or no
-        plausible cell.
+    plausible cell.
     """
     from synthrelease.generators.smartnoise_library import column_names
 
@@ -143,15 +140,14 @@ def network_of(learned: LearnedField, layout: Layout, plausibility: Plausibility
 
 
 class AIM(LibraryGenerator):
-    """AIM of smartnoise-synth works in rounds. Each round selects the table in which the model has the largest error, and
-    measures this table.
+    """AIM of smartnoise-synth: each round selects the table in which the model has the largest error, and measures it.
 
     Attributes
     ----------
-    degree : the number of columns of each table that may be selected. Example: `degree = 3`.
-    rounds : the budget of one round is the whole budget divided by this number. This number must be at least the number of
-        columns: with a smaller number, the library would spend more than its budget on single columns. The actual number of
-        rounds depends on noisy answers. Example: `rounds = [16, 96]`.
+    degree : the number of columns of each table. Example: `degree = 3`.
+    rounds : a round gets the whole budget divided by this number, which must be at least the number of columns: with less,
+        the library would spend more than its budget on single columns. The actual number of rounds depends on noisy
+        answers. Example: `rounds = [16, 96]`.
     max_model_size : the largest size of the fitted model (of its junction tree), in megabytes. Example: `max_model_size =
         20`.
 
@@ -180,12 +176,12 @@ class AIM(LibraryGenerator):
             yield Mistake(field="rounds", text=problem)
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
-        """Let the library fit its model to the private rows with noise, and convert the model into a network from which
-        rows are drawn.
+        """Let the library fit its model with noise, and convert it into a network.
 
         Privacy
         -------
-        rho-zero-concentrated, neighbours replace one record (`rho_of_library`; the proof is in `smartnoise_mechanism.run_aim`).
+        rho-zero-concentrated, neighbours replace one record (`rho_of_library`; the proof is in
+        `smartnoise_mechanism.run_aim`).
         """
         from synthrelease.generators.smartnoise_mechanism import run_aim
 
@@ -198,8 +194,7 @@ class AIM(LibraryGenerator):
 
 
 class MST(LibraryGenerator):
-    """MST of smartnoise-synth measures every column. It selects a tree of columns privately, and measures the pairs of this
-    tree.
+    """MST of smartnoise-synth: measures every column, selects a tree of columns privately, and measures its pairs.
 
     Examples
     --------
@@ -215,12 +210,12 @@ class MST(LibraryGenerator):
     paper: ClassVar[str] = "McKenna, Miklau & Sheldon 2021"
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
-        """Let the library fit its model to the private rows with noise, and convert the model into a network from which
-        rows are drawn.
+        """Let the library fit its model with noise, and convert it into a network.
 
         Privacy
         -------
-        rho-zero-concentrated, neighbours replace one record (`rho_of_library`; the proof is in `smartnoise_mechanism.run_mst`).
+        rho-zero-concentrated, neighbours replace one record (`rho_of_library`; the proof is in
+        `smartnoise_mechanism.run_mst`).
         """
         from synthrelease.generators.smartnoise_mechanism import run_mst
 

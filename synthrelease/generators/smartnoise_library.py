@@ -18,7 +18,7 @@ from synthrelease.data.layout import Columns, Layout
 
 @dataclass(frozen=True)
 class LearnedField:
-    """A Markov random field that the library fitted, with a function that undoes the library's merging of bins.
+    """A Markov random field of the library, with a function that undoes its merging of bins.
 
     Attributes
     ----------
@@ -36,8 +36,8 @@ def column_names(layout: Layout) -> list[str]:
 
 @contextlib.contextmanager
 def ours(module: ModuleType, **replaced: Any) -> Iterator[None]:
-    """Within this context, a module of the library uses the given functions instead of its own, for example for noise.
-    Output and warnings are suppressed.
+    """Within this context, a module of the library uses the given functions, for example for noise. Output and warnings are
+    suppressed.
     """
     originals = {name: getattr(module, name) for name in replaced}
     try:
@@ -52,14 +52,12 @@ def ours(module: ModuleType, **replaced: Any) -> Iterator[None]:
 
 
 def library_budget(rho: Fraction) -> float:
-    """Return the rho for the library as a float, slightly reduced to allow for the rounding of the library's sums."""
+    """Return the rho for the library as a float, slightly reduced because its sums are rounded."""
     return float(rho) * (1 - 1e-9)
 
 
 def decompressed(values: np.ndarray, columns: Columns, supports: dict[int, np.ndarray]) -> np.ndarray:
-    """Undo the merging of bins with small noisy counts, which MST puts together into one last bin: divide the share of this
-    bin evenly among them.
-    """
+    """Divide the share of the last bin, into which MST merges bins with small noisy counts, evenly among them."""
     for axis, column in enumerate(columns):
         supported = supports[column]
         if not supported.all():

@@ -1,6 +1,4 @@
-"""Define the configuration (binnings, generator, projection) of a candidate, and the public space from which a configuration is
-drawn.
-"""
+"""Define the configuration of a candidate, and the public space from which configurations are drawn."""
 
 from __future__ import annotations
 
@@ -25,14 +23,12 @@ class Configuration:
 
     @property
     def model_key(self) -> str:
-        """Return a key that is equal for configurations whose models, fitted to shared measurements, are equal. They differ
-        only in the projection.
-        """
+        """Return a key that is equal for configurations that differ only in the projection, and so share models."""
         described = self.describe()
         return json.dumps([described["transformation"], described["generator"]], sort_keys=True)
 
     def describe(self) -> dict[str, object]:
-        """Return the configuration as plain values, for release.json and the terminal."""
+        """Return the configuration as plain values."""
         return {
             "transformation": self.transformation.choice,
             "generator": self.generator.model_dump(mode="json", exclude_none=True),
@@ -41,9 +37,7 @@ class Configuration:
 
 
 def join(column: Column, binnings: Sequence[Binning]) -> Binning:
-    """Return the coarsest binning that refines each of these binnings of a column: every bin of each of them is a union of
-    its bins. If one binning refines all others, it is the result.
-    """
+    """Return the coarsest binning that refines each of these binnings: one of them if it refines all others."""
     for binning in binnings:
         if all(binning.refines(other) for other in binnings):
             return binning
@@ -59,12 +53,11 @@ def join(column: Column, binnings: Sequence[Binning]) -> Binning:
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigurationSpace:
-    """All configurations that a release may try. Each combines a binning of every column, a generator with its settings,
-    and a projection.
+    """All configurations that a release may try.
 
-    Draws are uniform, independent and with replacement, from a distribution that is fixed beforehand. With other schemes, such
-    as taking turns or avoiding rejected configurations, the selection theorem would not hold (theory 2.3, what rounds may use).
-    A `shortlist` of indices into the product, made with public data, restricts the space.
+    Draws are uniform, independent and with replacement, from a distribution that is fixed beforehand. With other schemes,
+    such as taking turns or avoiding rejected configurations, the selection theorem would not hold (theory 2.3, what rounds
+    may use). A `shortlist` of indices into the product, made with public data, restricts the space.
     """
 
     schema: Schema
@@ -80,9 +73,7 @@ class ConfigurationSpace:
 
     @cached_property
     def common(self) -> Transformation:
-        """Return the bins on which shared measurements are made: every bin of every configuration is a union of them. They
-        are as coarse as possible.
-        """
+        """Return the coarsest bins of which every bin of every configuration is a union, for shared measurements."""
         choices = [(column, self.binnings[column.name]) for column in self.schema.columns]
         joined = [join(column, [column.alternatives[name] for name in names]) for column, names in choices]
         return Transformation(schema=self.schema, binnings=tuple(joined))
@@ -109,7 +100,6 @@ class ConfigurationSpace:
         return (self[index] for index in range(len(self)))
 
     def draw(self) -> Configuration:
-        """Draw a configuration uniformly at random, from the operating system's entropy."""
         from synthrelease.privacy.noise import SYSTEM  # imported here, because planning does not need it
 
         return self[SYSTEM.pick(len(self))]
