@@ -24,9 +24,7 @@ from synthrelease.sources.paths import without_secrets
 
 
 def _print_version(wanted_version: bool) -> None:
-    """Print the version of the program and, if the program runs from a checkout, the commit. Every written document states this
-    version.
-    """
+    """Print the version of the program and, in a checkout, the commit. Every written document states this version."""
     if wanted_version:
         screen.print(f"synthrelease {__version__}{f' (commit {commit()})' if commit() else ''}")
         raise typer.Exit
@@ -63,7 +61,7 @@ _BEFORE_LIBRARIES = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "_
 
 
 def main() -> None:
-    """Run the command line. If the user made a mistake, print its message and end with its exit code, without a traceback."""
+    """Run the command line. A user's mistake ends with its message and exit code, without a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a code page of Windows lacks letters: show "?" rather than stop

@@ -1,12 +1,11 @@
 """List the commands of the command line, load each command at its first use, and keep private values out of messages.
 
-A command is a function with typed parameters. Its docstring contains the help texts (`requests`). The library typer, which
-reads the arguments, creates the options of the command from the types and the help texts.
+A command is a function with typed parameters, whose docstring contains the help texts (`requests`). The library typer reads
+the arguments.
 
 Three measures supplement the protection of private data (`protection`). Messages about wrong arguments never quote a string
-that looks like a connection string (`sources`). If a terminal cannot show a letter, the code of the letter is printed instead,
-because an encoding error could end the run after the budget is spent. If the terminal is closed, the worker processes stop,
-too.
+that looks like a connection string (`sources`). A letter that a terminal cannot show is printed as its code, because an
+encoding error could end the run after the budget is spent. If the terminal is closed, the worker processes stop, too.
 """
 
 from __future__ import annotations
@@ -76,12 +75,9 @@ GROUPS = {"ledger": "Manage the ledger, which holds the privacy budget of a data
 
 
 class QuietCommand(TyperCommand):
-    """A command that checks all paths first. If a path looks like a connection string, it is refused before any message can
-    quote it.
-    """
+    """A command that refuses a path that looks like a connection string before any message can quote it."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Invoke the command in the same way as typer. Raise InputError if a path looks like a connection string."""
         for parameter in self.params:
             argument = ctx.params.get(parameter.name)
             for value in argument if isinstance(argument, list | tuple) else [argument]:
@@ -99,17 +95,14 @@ class LazyGroup(TyperGroup):
         self.commands: Any = _Built(functions)  # the library only reads this mapping
 
     def make_context(self, *args: Any, **options: Any) -> Any:
-        """Read the command line in the same way as typer, but remove connection strings from error messages."""
         with _unquoted():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        """Invoke the command in the same way as typer, but remove connection strings from error messages."""
         with _unquoted():
             return super().invoke(ctx)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the list of commands under the headings in `HEADINGS`."""
         sections = dict[str, list[tuple[str, str]]]()
         width = max(map(len, self.commands))
         for name, command in self.commands.items():
@@ -121,7 +114,7 @@ class LazyGroup(TyperGroup):
 
 
 class _Built(Kinds[Any]):
-    """A mapping from names to commands. A command is loaded and built at its first use."""
+    """A mapping from names to commands, each built at its first use."""
 
     def __init__(self, functions: Mapping[str, str | Mapping[str, str]]) -> None:
         self._groups = {name: inner for name, inner in functions.items() if isinstance(inner, Mapping)}
@@ -140,8 +133,8 @@ class _Built(Kinds[Any]):
 
 
 def built(name: str, function: Callable[..., None]) -> Any:
-    """Create a typer command that calls a function. Its options are the parameters of the function. If the only parameter is a
-    dataclass, the options are the fields of this dataclass. Hidden options are left out.
+    """Create a typer command that calls a function, whose options are its parameters or the fields of its only parameter, a
+    dataclass.
     """
     (first, *further), hints = inspect.signature(function).parameters.values(), get_type_hints(function)
     source = hints[first.name] if not further and is_dataclass(hints[first.name]) else function
@@ -169,8 +162,8 @@ def built(name: str, function: Callable[..., None]) -> Any:
 
 
 def _read(parameter: inspect.Parameter, kind: Any, option: Option, text: str) -> inspect.Parameter:
-    """Describe a parameter of a command to typer, the library that reads the command line. Several names separated by
-    commas are read as one string, and an option that may be repeated gives a list.
+    """Describe a parameter to typer: names separated by commas are one string, and an option that may be repeated gives a
+    list.
     """
     default: Any = parameter.default
     if option.comma:
@@ -209,7 +202,7 @@ def _unquoted() -> Iterator[None]:
 
 
 def be_quiet() -> None:
-    """Protect the private data in this process and in its child processes (`privacy.protection`), until the process ends."""
+    """Protect the private data in this process and its child processes (`privacy.protection`), until the process ends."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -206,8 +206,8 @@ def _init_from_scout(name: str, folder: Path, into: Path) -> None:
 
 
 def _what_became(draft: Draft, told_together: Container[str]) -> Iterator[Table]:
-    """Yield a table that lists the columns of the file and, if there are members, a table that lists their columns. Each row
-    shows the drafted settings of a column, or the reason why the column is left out.
+    """Yield a table of the columns of the file and one of the members' columns, with the drafted settings or the reason for
+    leaving a column out.
     """
     from rich.table import Column, Table
 

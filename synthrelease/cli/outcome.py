@@ -1,8 +1,4 @@
-"""Print the result of a release in the terminal: which files were written and where they are, what the release cost, how good
-it is, and what to do next.
-
-All printed facts are in release.json, which is public.
-"""
+"""Print the result of a release in the terminal, with facts from release.json, which is public."""
 
 from __future__ import annotations
 
@@ -31,13 +27,13 @@ INDENT = 2
 
 @dataclass(frozen=True)
 class Copied:
-    """A path or a command that is printed on a single line, however long it is, so that a reader can copy it."""
+    """A path or command that is printed on a single line, so that a reader can copy it."""
 
     text: str
 
 
 def print_outcome(document: ReleaseDocument, folder: Path, *, charges: bool = False, question: str | None = None) -> None:
-    """Print which files were written and where they are, what the release cost, how good it is, and what to do next.
+    """Print which files were written, what the release cost, how good it is, and what to do next.
 
     Parameters
     ----------
@@ -88,7 +84,7 @@ def _cost(document: ReleaseDocument, charges: bool) -> Iterator[str | Tree]:
 
 
 def shown_epsilon(epsilon: Fraction) -> str:
-    """Format an epsilon for messages. It is rounded up to three significant digits and has at least two decimals.
+    """Format an epsilon, rounded up to three significant digits, with at least two decimals.
 
     Examples
     --------
@@ -102,7 +98,7 @@ def shown_epsilon(epsilon: Fraction) -> str:
 
 
 def budget_text(epsilon: Fraction, delta: Fraction) -> str:
-    """Return a phrase that names the spent privacy budget, as the subject of a sentence.
+    """Return a phrase for the spent privacy budget, as the subject of a sentence.
 
     Examples
     --------
@@ -114,9 +110,7 @@ def budget_text(epsilon: Fraction, delta: Fraction) -> str:
 
 
 def cost_sentences(document: ReleaseDocument) -> Iterator[str]:
-    """Yield sentences that explain epsilon: how much more likely a result can become because of one record, and how often a
-    guess about a record can be right.
-    """
+    """Yield sentences that explain epsilon: the factor for a result, and how often a guess about a record can be right."""
     from synthrelease.bundle.card.numbers import without_exponent, worst_factor
     from synthrelease.bundle.card.sections import right_guess
 
@@ -193,9 +187,7 @@ def _criteria(document: ReleaseDocument) -> Table:
 
 
 def excluded_words(excluded: RowsLeftOut, *, of_persons: bool) -> str:
-    """Return sentences about the share of rows that were excluded. If `of_persons` is True, the sentences are about the share
-    of persons.
-    """
+    """Return sentences about the share of rows, or of persons, that were excluded."""
     whole = "the persons in the file" if of_persons else "the file"
     text = f"Rules and missing or unexpected values excluded {excluded.share} of {whole} (estimated with noise)."
     if excluded.many:

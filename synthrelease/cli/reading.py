@@ -122,7 +122,8 @@ def _print_sensitivities(result: AuditResult) -> None:
 
 
 def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
-    """Print whether the sensitivity bounds are correct, and whether the noise is as large as sensitivity and epsilon require.
+    """Print whether the sensitivity bounds are correct, and whether the noise is as large as sensitivity and epsilon
+    require.
 
     Raises typer.Exit if the noise in a criterion value is smaller than required.
     """
@@ -147,9 +148,7 @@ def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
 
 
 def _print_losses(losses: Sequence[LossFinding]) -> None:
-    """Print, for each case, the claimed privacy loss and the largest loss that was found. Also print how much of this loss
-    comes from noise, and how much comes from choices.
-    """
+    """Print the claimed and the largest found privacy loss of each case, with its parts from noise and from choices."""
     from synthrelease.studio.audit.losses import installed
 
     honest, faulty = ([loss for loss in losses if loss.case.faulty is fault] for fault in (False, True))
@@ -221,7 +220,6 @@ def bound(
 
 
 def _estimated(release: PublishedRelease, question: QuestionTable, confidence: float) -> Estimate | None:
-    """Return the estimate for the question of `bound`, or None if the noisy tables cannot answer the question."""
     from synthrelease.answers.stated import in_words
 
     words = in_words(question)
@@ -236,7 +234,7 @@ def _estimated(release: PublishedRelease, question: QuestionTable, confidence: f
 
 
 def _plain(bound: Bound) -> dict[str, Any]:
-    """Convert a bound to a dict that can be written as JSON. An infinite limit becomes None."""
+    """Convert a bound to a dict for JSON, with None for an infinite limit."""
     names = ("question", "kind", "answer", "low", "high", "unit", "confidence", "acceptance", "n_rows")
     return {name: getattr(bound, name) for name in names} | {
         "shares": list(bound.shares) if bound.kind == "count" else None,
@@ -302,9 +300,7 @@ def verify(
 
 
 def _print_verified(report: Report, folder: Path, what: str) -> None:
-    """Print the checks, and list what cannot be checked. Raise VerificationFailed if a check failed or needs another
-    package.
-    """
+    """Print the checks, and what cannot be checked. Raise VerificationFailed if a check failed or needs another package."""
     print_report(report)
     if report.unknown:
         raise VerificationFailed(f"{folder}: no check failed, but some checks need another package.")
@@ -384,7 +380,6 @@ def card(
 
 
 def print_outcomes(folder: Path) -> None:
-    """Print the messages about the options of a release, such as a calibration, after the release was written."""
     from synthrelease.bundle.options import outcomes
     from synthrelease.published.document import read_leniently
 
@@ -393,9 +388,7 @@ def print_outcomes(folder: Path) -> None:
 
 
 def print_report(report: Report) -> None:
-    """Print a table of the checks. Control characters in texts from the files are shown as escape codes, because they could
-    hide other text.
-    """
+    """Print a table of the checks. Control characters, which could hide other text, are shown as escape codes."""
     from rich.text import Text
 
     rows = []
@@ -406,13 +399,13 @@ def print_report(report: Report) -> None:
 
 
 def printable(text: str) -> str:
-    """Replace each character of a string that cannot be printed with an escape code."""
+    """Replace characters that cannot be printed with escape codes."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def warn_of_gaps(spec: Any) -> None:
-    """Print a warning of what the published folder will lack: facts that the data card does not state, and column names
-    that files for statistical packages must change. `card --bundle` can change facts and names later.
+    """Warn of what the published folder will lack: facts on the card, and column names that statistical packages must
+    change.
     """
     if spec.bundle.chosen:
         from synthrelease.bundle.formats import renamings

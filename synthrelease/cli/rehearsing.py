@@ -77,9 +77,8 @@ def _print_comparison(comparison: MethodComparison) -> None:
 
 
 def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
-    """Divide a table that is wider than the terminal into several tables. Return the column numbers of each.
-
-    Each further table repeats the first column and has some of the criteria.
+    """Divide a table that is wider than the terminal. Return the column numbers of each part, which begins with the first
+    column.
     """
     widths = [max(len(cell) for cell in column) + 2 for column in zip(headings, *rows, strict=True)]
     blocks, room = [list(range(FIXED))], width - sum(widths[:FIXED])
@@ -93,7 +92,7 @@ def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) 
 
 
 def _shown(cell: str, *, of_criterion: bool) -> Text:
-    """Return the text of a table cell. It is red if the method has no guarantee or if the criterion misses its threshold."""
+    """Return a table cell, red if the method has no guarantee or the criterion misses its threshold."""
     from rich.text import Text
 
     missed = of_criterion and cell != "<0" and (cell in ("over", "none") or float(cell) > 1)
@@ -132,7 +131,6 @@ def rehearse(request: RehearsalRequest) -> None:
 
 
 def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
-    """Print, for each intended question, the error due to sampling, to missing answers and to noise."""
     from rich.table import Table
 
     from synthrelease.studio.rehearsal.expected_noise import REPLICATES, survey_errors
@@ -191,10 +189,7 @@ def simulate(
 
 
 def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
-    """Return whether the proposal in this folder was already adopted, and print that it was.
-
-    Raises InputError if the proposal was adopted before and `adopt` is False.
-    """
+    """Return whether the proposal in this folder was already adopted. Raises InputError if it was and `adopt` is False."""
     from synthrelease.errors import InputError
     from synthrelease.studio.drafting.edits import adopted_before
 
@@ -212,7 +207,7 @@ def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
 
 
 def _adopt(config: Path, rehearsal: Any, out: Path) -> None:
-    """Write the proposal of a rehearsal into the configuration and print the changes, or print why nothing was adopted."""
+    """Write the proposal of a rehearsal into the configuration, or print why nothing was adopted."""
     from synthrelease.studio.drafting.edits import adopt, why_not
     from synthrelease.studio.rehearsal.words import nothing_words
 
@@ -230,7 +225,7 @@ def _adopt(config: Path, rehearsal: Any, out: Path) -> None:
 
 
 def _accept_lost(config: Path, out: Path) -> None:
-    """Write the pairs of columns whose association was lost into [not_promised], and print the changes."""
+    """Write the pairs of columns whose association was lost into [not_promised]."""
     from synthrelease.spec.load import load_spec
     from synthrelease.studio.drafting.edits import accept_lost
 
@@ -241,7 +236,7 @@ def _accept_lost(config: Path, out: Path) -> None:
 
 
 def _fits(spec: Any, out: Path) -> str:
-    """Return a sentence that says whether `release` accepts the shortlist in this folder, and why not."""
+    """Return a sentence that says whether `release` accepts the shortlist in this folder."""
     from synthrelease.errors import SpecError
     from synthrelease.spec.shortlist import narrowed
 

@@ -1,7 +1,4 @@
-"""Define the commands that use a private file or its ledger (release, scout, ledger), and the command demo.
-
-The module `publish` makes the release. This module prints its progress and its result.
-"""
+"""Define the commands that use a private file or its ledger (release, scout, ledger), and the command demo."""
 
 from __future__ import annotations
 
@@ -198,7 +195,7 @@ def show(file: LedgerFile, expect_head: str | None = None) -> None:
 
 
 def _print_years(statement: Statement, plan: Horizon) -> None:
-    """Print the guarantee over all years, the years with a release, and the remaining years."""
+    """Print the guarantee over all years, and the remaining years."""
     notes = [entry.notes for entry in statement.entries if entry.notes.year is not None]
     done = {note.year for note in notes}
     years_left = [f"{year} (epsilon {decimal_text(plan.most(year, again=False))})" for year in plan.years if year not in done]
@@ -214,7 +211,7 @@ def _print_years(statement: Statement, plan: Horizon) -> None:
 
 
 def _print_pieces(statement: Statement, split: Split) -> None:
-    """Print the epsilon that was spent on the records of each piece, and how much of it counts towards the limit."""
+    """Print the epsilon that was spent on each piece, and how much of it counts towards the limit."""
     spent, deltas = statement.epsilons, statement.deltas
     read = sorted(spent.of_pieces)
 
@@ -258,7 +255,7 @@ def release(request: ReleaseRequest) -> None:
 
 
 def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, question: str | None = None) -> None:
-    """Release one table as the request describes, and print the progress and the result.
+    """Release one table, and print the progress and the result.
 
     Raises typer.Exit with code 3 if no table was accepted.
 
@@ -306,9 +303,9 @@ def _tell_of_killed_runs(path: Path) -> None:
 
 
 def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bool = True) -> Listener:
-    """Return a listener that prints the progress of a release. Without `steps`, it only shows the phases.
+    """Return a listener that prints the progress of a release or, without `steps`, only its phases.
 
-    Its class is defined inside this function, so that the module `publish` is loaded only for a release.
+    Its class is defined here, so that the module `publish` is loaded only for a release.
     """
     from synthrelease import publish as publishing
 
@@ -362,9 +359,7 @@ QUESTIONS = ("share gestation_week < 37", "share mother_age >= 35")
 
 
 def five_years(folder: Path, jobs: int) -> None:
-    """Run the demonstration of five years: write the multi-year plan, make a release for each year, and estimate the
-    changes between years.
-    """
+    """Run the demonstration of five years: a multi-year plan, a release for each year, and the changes between years."""
     simulate = _script("years")
     facts, changes = simulate["read_facts"]()
     years = [changes["first"] + number for number in range(len(changes["births_per_1000"]))]
@@ -395,7 +390,7 @@ def five_years(folder: Path, jobs: int) -> None:
 
 
 def _configuration(folder: Path, year: int, released: list[Path], again: bool = False) -> Path:
-    """Write the example configuration for the first year or for a later year. Fill in the year and the earlier releases."""
+    """Write the example configuration of a year, with the earlier releases."""
     from synthrelease.resources import resource
 
     later = bool(released) and not again
@@ -414,9 +409,9 @@ def _configuration(folder: Path, year: int, released: list[Path], again: bool = 
 
 
 def typed(*words: object, ends: Collection[int] = ()) -> int:
-    """Print a command as a steward would type it, then run it. Return its exit code.
+    """Print a command as a steward would type it, and run it. Return its exit code.
 
-    Raises typer.Exit if the command ends with an exit code that is neither 0 nor in `ends`.
+    Raises typer.Exit if this code is neither 0 nor in `ends`.
     """
     from synthrelease.cli import app
 
@@ -428,9 +423,7 @@ def typed(*words: object, ends: Collection[int] = ()) -> int:
 
 
 def _shown(word: str) -> str:
-    """Return a word of a command as it is typed in a shell. A word with single quotes, such as a question, is put in double
-    quotes.
-    """
+    """Quote a word of a command for a shell, with double quotes if it contains single quotes."""
     return f'"{word}"' if "'" in word else quoted(word)
 
 
@@ -496,7 +489,7 @@ def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, 
 
 
 def _until_released(command: Callable[[], None]) -> None:
-    """Run the release of a demonstration again until its search finds a table, at most `RUNS` times."""
+    """Run the release of a demonstration until its search finds a table, at most `RUNS` times."""
     for runs_left in reversed(range(RUNS)):
         try:
             return command()
@@ -517,9 +510,7 @@ there is no such file.
 
 
 def _survey(folder: Path) -> tuple[File, File]:
-    """Simulate a confidential survey of this year. Return the public survey of last year, which comes with the program, and the
-    confidential survey.
-    """
+    """Simulate a confidential survey of this year. Return the public survey of last year, and the confidential one."""
     from synthrelease.resources import resource
 
     survey, script = folder / "survey.csv.gz", _script("labour")
@@ -530,9 +521,7 @@ def _survey(folder: Path) -> tuple[File, File]:
 
 
 def _patients(folder: Path) -> tuple[File, File]:
-    """Simulate confidential files of patients and stays for this year, and public files for last year. Return the pair of
-    public files and the pair of confidential files.
-    """
+    """Simulate files of patients and stays. Return the public pair for last year and the confidential pair for this year."""
     script = _script("visits")
     facts = script["read_facts"]()
 
@@ -546,9 +535,7 @@ def _patients(folder: Path) -> tuple[File, File]:
 
 
 def _people(folder: Path) -> tuple[File, File]:
-    """Simulate the population of a country: a public file for last year and a confidential file for this year. Return both
-    files.
-    """
+    """Simulate the population of a country. Return the public file for last year and the confidential file for this year."""
     script = _script("country")
     facts = script["read_facts"]()
 
@@ -567,7 +554,7 @@ _PUBLIC, _CONFIDENTIAL = ("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED,
 
 
 def _script(name: str) -> dict[str, Any]:
-    """Run the script `simulate_NAME.py`, and return its functions and constants by name."""
+    """Run `simulate_NAME.py`, and return its functions and constants by name."""
     from synthrelease.resources import resource
 
     return runpy.run_path(str(resource(f"public_data/simulate_{name}.py")))
@@ -580,11 +567,10 @@ class Demonstration:
     Attributes
     ----------
     config : the path of the example configuration.
-    files : a function that writes the public file and the confidential file into a folder, and returns the paths of these
-        files.
+    files : a function that writes the public and the confidential file into a folder, and returns their paths.
     dataset : the name of the dataset in the ledger.
     limit, delta_limit : the limits of the ledger on epsilon and delta.
-    minutes : the time limit of the rehearsal, in minutes.
+    minutes : the time limit of the rehearsal.
     planned : the number of rows for which the command `plan` is run, or None if it is not run.
     questions : questions for `estimate`.
     queries : questions for `bound`, each with the condition of --given ("" for none).
@@ -601,7 +587,7 @@ class Demonstration:
     queries: tuple[tuple[str, str], ...] = ()
 
     def show(self, folder: Path, jobs: int) -> None:
-        """Run the steps of the tutorial in order. Then verify the released folder, and answer some questions from it."""
+        """Run the steps of the tutorial, then verify the released folder and answer some questions from it."""
         from synthrelease.resources import resource
 
         config, out = resource(self.config), folder / "release"

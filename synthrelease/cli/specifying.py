@@ -1,5 +1,5 @@
-"""Define the commands that come before a release: plan, check, commit, schema. These commands spend nothing and show no value
-in the data.
+"""Define the commands that come before a release: plan, check, commit, schema. They spend nothing and show no value in the
+data.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ MOST_TRIPLES = 10
 
 
 def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
-    """Yield the lines in which `plan` says for which pairs of columns the released rows are expected to preserve the
-    association. The file is assumed to have `rows` rows.
+    """Yield the lines on the pairs of columns whose association the rows are expected to preserve, for a file of `rows`
+    rows.
     """
     from synthrelease.bundle.card import sentences, uses_in_words
     from synthrelease.generators.associations import LEAST_STRENGTH, CarriedPairs
@@ -238,10 +238,7 @@ def _published(config: Path) -> bool:
 
 
 def _read(config: Path) -> ReleaseSpec:
-    """Read a specification from a configuration, or from the file specification.json of a released folder.
-
-    Raises InputError if the file cannot be read, and SpecError if it has mistakes.
-    """
+    """Read a specification from a configuration, or from specification.json of a released folder."""
     from synthrelease.spec.load import load_spec, read_specification
 
     if not _published(config):
@@ -297,8 +294,8 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
 
 
 def _print_weighted(spec: ReleaseSpec) -> None:
-    """Print for which columns `estimate` will give weighted answers, and for which it will give intervals for a population.
-    Such a column must be in a noisy table together with the design weight, or with the random groups of the design.
+    """Print the columns with weighted answers, and with intervals for a population: those measured with the design weight
+    or the random groups.
     """
     if (design := spec.options.design) is None or not spec.publish_measurements:
         return
@@ -328,9 +325,7 @@ def _print_models(spec: ReleaseSpec, rows: int) -> None:
 
 
 def _models(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
-    """Return, for each question in [[models]], the expected half widths of its intervals, and whether the noise may prevent an
-    answer.
-    """
+    """Return the expected half widths of the intervals for [[models]], and whether the noise may prevent an answer."""
     if spec.models is None:
         return []
     from synthrelease.answers.models import expected_half_widths, may_be_refused
@@ -345,8 +340,8 @@ def _models(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
 
 
 def _intended(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
-    """Return, for each intended question, how accurate the answer will be: half the width, in rows, of the interval for the
-    count behind it, and whether the noise may prevent an answer.
+    """Return the expected half width, in rows, of the count behind each intended question, and whether noise may prevent an
+    answer.
     """
     if not spec.questions:
         return []
@@ -365,9 +360,7 @@ def _intended(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
 
 
 def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:
-    """Print what the release can be used for: the pairs of columns whose association the rows preserve, and the questions that
-    readers can ask.
-    """
+    """Print the pairs of columns whose association the rows preserve, and the questions that readers can ask."""
     from synthrelease.studio.rehearsal.measured_tables import askable_in_words
 
     for line in carried_lines(spec, rows):
@@ -391,8 +384,8 @@ SMALLEST_BIN, PASSED_BY_NOISE = 50, 0.05
 
 
 def _print_passed_by_noise(spec: ReleaseSpec) -> None:
-    """For each criterion on ratios of counts, print the probability that noise alone makes the worst possible ratio (the
-    clip, at which ratios are cut off) pass the threshold. Nothing is printed if a joint test decides on acceptance.
+    """Print the probability that noise alone makes the worst possible ratio of counts (the clip) pass a threshold, without
+    a joint test.
     """
     from synthrelease.criteria.marginals import RelativeMarginalError
 
@@ -457,9 +450,7 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
 
 
 def _associations(spec: ReleaseSpec, rows: int | None) -> list[dict[str, object]]:
-    """Return, for every pair of columns, how much of its association the generators are expected to preserve. If the generators
-    differ, the smallest amount is returned.
-    """
+    """Return, for every pair of columns, the smallest amount of its association that a generator is expected to preserve."""
     from synthrelease.generators.associations import weakest_of
     from synthrelease.releasing.attempt_costs import usual_rows
     from synthrelease.spec.associations import planned_associations

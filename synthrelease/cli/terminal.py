@@ -1,4 +1,4 @@
-"""Print plans, progress, tables and probabilities in the terminal, in the same form for all commands."""
+"""Print plans, progress, tables and probabilities in the terminal."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
-    """Yield sentences about the probability that no table is accepted. It comes from the rehearsal or, if there is none, from
-    the distribution of the number of rounds.
+    """Yield sentences about the probability that no table is accepted, from the rehearsal or the distribution of the number
+    of rounds.
     """
     from synthrelease.spec.shortlist import known_chances
 
@@ -61,7 +61,7 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
 
 
 def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str:
-    """Return a warning that a rehearsal found a cheaper plan. The command continues without a question."""
+    """Return a warning that a rehearsal found a cheaper plan."""
     from synthrelease.spec.shortlist import known_chances
 
     rehearsed = known_chances(spec, shortlist)
@@ -76,9 +76,7 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
 
 
 def _at_most(plan: Any) -> str:
-    """Return the words " (at most 5%, by a 95% interval)" for the probability that no table is accepted, with the upper end
-    of its interval, or "" if this end is not known.
-    """
+    """Return a remark such as " (at most 5%, by a 95% interval)", or "" if the upper end is not known."""
     return "" if plan.nothing_high is None else f" (at most {percent(plan.nothing_high)}, by a 95% interval)"
 
 
@@ -87,11 +85,10 @@ STOPPED = 1
 
 
 class _Terminal:
-    """A console that prints with the library rich, which is loaded when the first line is printed: help and JSON do not
-    need it.
+    """A console that loads the library rich only when the first line is printed.
 
-    Strings are printed as they are: [brackets] and :colons: are not treated as markup. Hidden characters, which could reverse a
-    line or disguise a name, are shown as their codes.
+    Strings are printed without markup, and hidden characters, which could reverse a line or disguise a name, as their
+    codes.
     """
 
     def __init__(self, stderr: bool) -> None:
@@ -117,7 +114,7 @@ class _Terminal:
             self.print(f"- {text}")
 
     def table(self, headings: Sequence[str], rows: Iterable[Iterable[Any]], **how: Any) -> None:
-        """Print a table. The arguments in `how` are passed to the class `Table` of rich."""
+        """Print a table, with further arguments for the class `Table` of rich."""
         from rich.table import Table
 
         table = Table(*headings, **how)
@@ -130,9 +127,7 @@ screen, err = _Terminal(stderr=False), _Terminal(stderr=True)
 
 
 def print_or_write(text: str, out: Path | None) -> None:
-    """Print a text if `out` is None. Otherwise write it to this file, and replace an existing file. Raises OutputError if
-    the file cannot be written.
-    """
+    """Print a text, or write it to a file, replacing an existing one. Raises OutputError if the file cannot be written."""
     if out is None:
         print(text, end="")
         return
@@ -145,11 +140,10 @@ def print_or_write(text: str, out: Path | None) -> None:
 
 @contextmanager
 def progress_line(*, public: bool = False) -> Iterator[Any]:
-    """Show a line with the current phase and the elapsed time, if there is a terminal. The line never shows the number of
-    rounds.
+    """Show a line with the current phase and the elapsed time, never the number of rounds.
 
-    Without a terminal, print a line when a phase begins. Further lines during a phase are printed only for work on public data,
-    because their number would reveal how long a search took.
+    Without a terminal, print a line when a phase begins. Only work on public data prints more, because the number of lines
+    would reveal how long a search took.
 
     Raises Interrupted if the user stops the command.
     """
@@ -170,8 +164,8 @@ def progress_line(*, public: bool = False) -> Iterator[Any]:
 
 @contextmanager
 def progress_bars() -> Iterator[Any]:
-    """Show progress bars with the speed and the remaining time, for work on public data. Without a terminal, print at most one
-    line every 10 seconds.
+    """Show progress bars with the remaining time, for work on public data. Without a terminal, print at most one line every
+    10 seconds.
     """
     if not err.console.is_terminal:
         with _LogLines() as lines:
@@ -202,12 +196,12 @@ SECONDS_BETWEEN_LINES, SECONDS_BETWEEN_REMINDERS, SECONDS_BETWEEN_LOOKS = 10.0, 
 
 
 class _LogLines:
-    """A printer of progress for logs. It prints a line when a phase begins, then at most one line every 10 seconds with the
-    remaining time.
+    """A printer of progress for logs: a line when a phase begins, then at most one every 10 seconds with the remaining
+    time.
 
     Parameters
     ----------
-    reminds : whether a thread prints the phase and its elapsed time again if nothing was printed for 30 seconds.
+    reminds : whether a thread prints the phase and its elapsed time again after 30 seconds without a line.
     """
 
     def __init__(self, *, reminds: bool = True) -> None:
@@ -246,9 +240,7 @@ LARGE_DELTA = 1e-5
 
 
 def print_plan(spec: Any, shortlist: Path | None = None) -> None:
-    """Print the charges of a plan, its guarantee, its numbers of rows and rounds, and the probability that no table is
-    accepted.
-    """
+    """Print the charges of a plan, its guarantee, rows and rounds, and the probability that no table is accepted."""
     from synthrelease.spec.record import guarantee_in_words
     from synthrelease.spec.register import pieces_in_words
 
@@ -284,7 +276,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
 
 
 def charge_tree(title: str, total: Charge) -> Tree:
-    """Return a tree that shows all costs of a plan: each charge (one part of the cost) with its reason."""
+    """Return a tree of all charges of a plan, each with its reason."""
     from rich.text import Text
     from rich.tree import Tree
 
@@ -295,17 +287,15 @@ def charge_tree(title: str, total: Charge) -> Tree:
 
 
 def refusals(spec: Any) -> dict[str, list[str]]:
-    """Return the names of the columns with `missing = "error"`, and of the columns with `outside = "error"`. A single such
-    value makes a release refuse the whole file.
+    """Return the columns with `missing = "error"` and with `outside = "error"`, a single value of which makes a release
+    refuse the file.
     """
     columns = spec.schema.columns
     return {kind: [column.name for column in columns if getattr(column, kind) == "error"] for kind in ("missing", "outside")}
 
 
 def refusals_in_words(spec: Any) -> list[str]:
-    """Return a warning, in a list, about what the setting "error" can reveal about a file. The list is empty if no column has
-    this setting.
-    """
+    """Return a warning, if any, about what the setting "error" can reveal about a file."""
     sentences = [f'{kind} = "error" for {listing(names)}' for kind, names in refusals(spec).items() if names]
     warning = (
         f"Epsilon does not cover {'; '.join(sentences)}. Such a value in one record ends the run after the budget is spent. So "
@@ -315,7 +305,7 @@ def refusals_in_words(spec: Any) -> list[str]:
 
 
 def alike_in_words(spec: Any) -> list[str]:
-    """Return a warning for each group of categories of a column whose names look the same but are different strings."""
+    """Return a warning for each group of different categories whose names look the same."""
     groups = [(column, texts) for column in spec.schema.columns for texts in alike(column.values)]
     return [
         f"Different categories of {column.name!r} look the same: {' and '.join(map(ascii, texts))}. A row gets the category "
@@ -326,9 +316,7 @@ def alike_in_words(spec: Any) -> list[str]:
 
 
 def said_in_words(spec: Any) -> list[str]:
-    """Return sentences about people named in the configuration and the acceptance file: who stated the limits of a column,
-    agreed to a threshold, or signed.
-    """
+    """Return who stated the limits of a column, agreed to a threshold, or signed."""
     limits = [f"{column.name}: {column.bounds_by}" for column in spec.schema.columns if column.bounds_by]
     agreed = [f"{criterion.name}: {criterion.agreed.words}" for criterion in spec.criteria if criterion.agreed]
     sources = [f"Sources of the limits: {'; '.join(limits)}."] if limits else []
@@ -336,7 +324,7 @@ def said_in_words(spec: Any) -> list[str]:
 
 
 def print_untried(spec: Any, shortlist: Path | None = None) -> None:
-    """Print a warning if the configuration and its acceptance file were never tried on public data.
+    """Warn that the configuration and its acceptance file were never tried on public data.
 
     Raises SpecError if the files have been changed since they were tried.
     """
@@ -347,7 +335,7 @@ def print_untried(spec: Any, shortlist: Path | None = None) -> None:
 
 
 def accepts_untried(spec: Any) -> bool:
-    """Ask in the terminal whether to use the files without a rehearsal. Return the answer, or False if there is no terminal."""
+    """Ask in the terminal whether to use the files without a rehearsal. Without a terminal, return False."""
     from synthrelease.spec.tried import NEVER, leave
 
     if not (sys.stdin.isatty() and screen.console.is_terminal):
@@ -373,7 +361,6 @@ ROWS_IN_WORDS = {
 
 
 def rounds_in_words(law: StoppingLaw | None) -> str:
-    """Return a sentence that says how often a release repeats its rounds."""
     if law is None:
         return "Rounds: as many as needed to accept a table. The guarantee does not cover a run that somebody stops."
     if law.mean == 1:
@@ -382,14 +369,14 @@ def rounds_in_words(law: StoppingLaw | None) -> str:
 
 
 def _stated(charge: Charge) -> str:
-    """Format the cost of a charge: epsilon and delta (if it is above 0), or the Renyi curve as a function of its order a."""
+    """Format the cost of a charge: epsilon and delta, or its Renyi curve of order a."""
     if charge.renyi is not None:
         return f"Renyi {charge.renyi.text()}"
     return decimal_text(charge.epsilon) + (f", delta {float(charge.delta):.3g}" if charge.delta else "")
 
 
 def _grow(tree: Tree, charge: Charge, because: str = "") -> None:
-    """Add a charge and its parts to a tree. `because` is the text in brackets, by default the explanation of the charge."""
+    """Add a charge and its parts to a tree, with the text `because` or the explanation of the charge in brackets."""
     from rich.text import Text
 
     reason = f" Reason: {charge.reason}" if charge.reason else ""

@@ -1,3 +1,3 @@
 """Make one release: check that the private table can be read, try the configuration on made-up rows, read the private
-table, and run rounds until an attempt is accepted. `publish` charges the budget in between.
+table, and run rounds until one is accepted. `publish` charges the budget in between.
 """

@@ -1,5 +1,4 @@
-"""Generate a candidate table with a configuration, and evaluate all criteria on it. If the private rows are divided at random
-into two parts, one part is used to fit the generator and the other to evaluate the criteria.
+"""Generate a candidate table with a configuration, and evaluate all criteria on it.
 
 The module `releasing.selection` repeats such attempts, and decides which one is released.
 """
@@ -50,27 +49,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PrivatePieces:
-    """The private table of a release, divided at random into two parts: one for the generator and one for the criteria. A
-    part can be read only for planned charges (items of the privacy cost), once for each charge.
+    """The private table, divided at random into a part for the generator and a part for the criteria. Each part can be read
+    once for each planned charge.
     """
 
     fit: PrivateCounts
     score: PrivateCounts
 
     def with_plan(self, planned: Sequence[Charge]) -> PrivatePieces:
-        """Return the same two parts with another list of planned charges (items of the privacy cost). Each part can then be
-        read only for those charges that concern it.
-        """
+        """Return the same parts with other planned charges, each part with those that concern it."""
         return PrivatePieces(self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score")))
 
     def on(self, transformation: Transformation) -> PrivatePieces:
-        """Recode the two parts to the bins of a transformation. The charges for which they can be read stay the same."""
+        """Recode the two parts to the bins of a transformation, with the same charges."""
         return PrivatePieces(self.fit.on(transformation), self.score.on(transformation))
 
     def rehearsed(self, entropy: SystemEntropy) -> PrivatePieces:
-        """Return the two parts with another source of noise. Use this method only for public data, because such noise does not
-        protect anyone.
-        """
+        """Return the two parts with another source of noise, which protects nobody: use it only for public data."""
         return PrivatePieces(self.fit.rehearsed(entropy), self.score.rehearsed(entropy))
 
 
@@ -79,8 +74,10 @@ PrivateTable = PrivateCounts | PrivatePieces
 
 
 def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequence[Charge]) -> PrivateTable:
-    """Divide the private table at random into two parts, one for the generator and one for the criteria, or return it
-    unchanged if `rule` is None. A release does this once, before any code reads counts.
+    """Divide the private table at random into a part for the generator and one for the criteria, or return it if `rule` is
+    None.
+
+    A release does this once, before any code reads counts.
 
     Raises
     ------
@@ -106,10 +103,9 @@ DOCUMENT = "release.json"
 
 
 def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
-    """Return the rows of an earlier release in the finest (atomic) bins of this specification. Each released bin is
-    represented by its first atomic bin.
+    """Return the rows of an earlier release in the finest (atomic) bins, each released bin as its first atomic bin.
 
-    The choice of the atomic bin has no effect, because every bin of a generator consists of whole released bins.
+    The choice has no effect, because every bin of a generator consists of whole released bins.
 
     Parameters
     ----------
@@ -118,8 +114,8 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
 
     Raises
     ------
-    InputError : if the folder is not a release, or if `[series] earlier` does not name this release. Also if this release
-        defines neighbours differently, if its rows do not agree with its release.json, or if its bins do not fit.
+    InputError : if the folder is not a release, or if `[series] earlier` does not name it. Also if this release defines
+        neighbours differently, if its rows do not agree with its release.json, or if its bins do not fit.
     """
     published = load(folder)
     content = (folder / DOCUMENT).read_bytes()
@@ -141,18 +137,11 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
 
 
 def _tables(document: ReleaseDocument) -> list[str]:
-    """Return the names of the files that contain the released rows."""
     return [name for name in document.tables[0] if name]
 
 
 def _check_neighbours(prior: Path, document: ReleaseDocument, spec: ReleaseSpec) -> None:
-    """Check that both releases define neighbours in the same way (by the key, and by the number of records of a person).
-    Otherwise their privacy losses could not be added.
-
-    Raises
-    ------
-    InputError : if the two releases define neighbours differently.
-    """
+    """Check that both releases define neighbours in the same way. Otherwise their privacy losses could not be added."""
     old = document.guarantee
     by_key = {True: "by a key", False: "row by row"}
     earlier = (old.neighbours, old.unit, old.person.unit, old.person.records, by_key[document.domain.persons is not None])
@@ -170,11 +159,8 @@ def _check_neighbours(prior: Path, document: ReleaseDocument, spec: ReleaseSpec)
 
 
 def _atoms(prior: Path, old: PublishedColumn, column: Column, binnings: list[Binning]) -> np.ndarray:
-    """Return, for each bin of a released column, the first of the finest (atomic) bins inside it, as an (n_bins,) array.
-
-    Raises
-    ------
-    InputError : if a released bin is not inside a single bin of this release.
+    """Return the (n_bins,) first atomic bin inside each bin of a released column, which must lie inside one bin of this
+    release.
     """
     atoms_of_bins = np.zeros(len(old.labels), dtype=np.int64)
     if (old.kind == "category") != (column.kind == "category"):
@@ -189,9 +175,7 @@ def _atoms(prior: Path, old: PublishedColumn, column: Column, binnings: list[Bin
 
 
 def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarray:
-    """Return which of the finest (atomic) bins are inside a released bin, as an (n_atoms,) mask. If the released bin
-    contains a category that no longer exists, all entries are False.
-    """
+    """Return an (n_atoms,) mask of the atomic bins inside a released bin, all False if a category in it no longer exists."""
     atoms = column.atoms
     if bin_number == old.missing:
         return np.arange(len(atoms)) == (-1 if atoms.missing is None else atoms.missing)
@@ -207,12 +191,12 @@ def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarra
 
 
 def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
-    """Check that no part of the specification, such as a criterion, is limited to fewer rows than `n`.
+    """Check that no part of the specification is limited to fewer rows than `n`.
 
     Parameters
     ----------
     n : the public number of rows.
-    spent : whether the budget has already been reserved. If so, the message says this.
+    spent : whether the budget has already been reserved, for the message.
 
     Raises
     ------
@@ -226,15 +210,14 @@ def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """What is computed once, before the first round of a release, and used in all rounds, such as shared measurements. Its
-    privacy cost is also spent before the first round.
+    """What is computed, and paid for, once before the first round, and used in all rounds.
 
     Attributes
     ----------
     fitted : the results that criteria compute once.
     priors : the public tables from which generators start, on atomic cells, by their names in the configuration.
-    measured : the measurements that all rounds share, on bins that all configurations have in common, or None if every round
-        makes its own measurements.
+    measured : the shared measurements, on bins that all configurations have in common, or None if every round makes its
+        own.
     kept : a cache of the models that this process has fitted to the measurements.
     """
 
@@ -247,7 +230,7 @@ class Prepared:
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
     """A candidate (a synthetic table that is not yet released), and the noisy criterion values or the joint test that
-    decide whether it is accepted. With a joint test, noisy values are computed only after acceptance.
+    decide on it. With a joint test, noisy values are computed only after acceptance.
     """
 
     candidate: Candidate
@@ -277,11 +260,9 @@ def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
 
 
 def public_digest(path: str | Path | Source, spec: ReleaseSpec, counts: Counts) -> str:
-    """Return a digest that identifies a public file. The program uses it to notice that a public file was given as the private
-    file.
+    """Return a digest of a public file, by which the program notices that it was given as the private file.
 
-    If the specification names a key of persons, the digest covers all rows, because each reading of the file may draw
-    different rows of a person.
+    With a key of persons, the digest covers all rows, because each reading may draw different rows of a person.
 
     Parameters
     ----------
@@ -292,8 +273,7 @@ def public_digest(path: str | Path | Source, spec: ReleaseSpec, counts: Counts) 
 
 @one_thread
 def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Counts] | None = None) -> Prepared:
-    """Compute what all rounds of a release share, before the first round: shared measurements, and the results that
-    criteria need only once.
+    """Compute what all rounds of a release share: shared measurements, and results that criteria need only once.
 
     Parameters
     ----------
@@ -317,11 +297,11 @@ def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Count
 def generate(
     spec: ReleaseSpec, configuration: Configuration, private: PrivateTable, prepared: Prepared
 ) -> tuple[PrivateCounts, Candidate]:
-    """Generate a candidate (a synthetic table to be judged) with a configuration. Also return the private table on the same
-    bins, which can then be read only for the remaining charges of the round.
+    """Generate a candidate table, and return it after the private table on the same bins, for the remaining charges of the
+    round.
 
-    The candidate has as many rows as the table, so that criteria compare tables of the same size. If the rows are divided into
-    two parts, the returned table is the part that the criteria use, and the candidate has as many rows as this part.
+    If the rows are divided into two parts, the returned table is the part for the criteria. The candidate has as many rows
+    as the returned table.
 
     Raises
     ------
@@ -345,10 +325,10 @@ def generate(
 
 @one_thread
 def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateTable, prepared: Prepared) -> Attempt:
-    """Run one round: generate a candidate (a synthetic table) and judge it by the criteria.
+    """Run one round: generate a candidate table and judge it by the criteria.
 
-    Every criterion that uses private counts is computed, even if another criterion has already failed. So the duration of a
-    round does not reveal which criterion failed.
+    Every criterion that uses private counts is computed, even after another one has failed, so the duration of a round does
+    not reveal which one.
 
     Raises
     ------
@@ -362,11 +342,10 @@ def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateTab
 
 
 def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared) -> Attempt:
-    """Decide by the acceptance criteria whether a candidate (a synthetic table) is accepted. This is the second part of a
-    round.
+    """Decide by the acceptance criteria whether a candidate table is accepted: the second part of a round.
 
-    With a joint test, a candidate that fails a criterion on public information is rejected before any private count is read.
-    Whether this happens, and how much time it saves, depend only on the candidate and on shared measurements.
+    With a joint test, a candidate that fails a criterion on public information is rejected before any private count is
+    read. Whether this happens, and how much time it saves, depend only on the candidate and on shared measurements.
 
     Privacy
     -------
@@ -385,8 +364,8 @@ def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepar
 
 @one_thread
 def released_models(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable) -> NoisyModels | None:
-    """Return the noisy sums that answer the questions in [[models]], measured after a candidate was accepted, or None if
-    there are no such questions.
+    """Measure the noisy sums for the questions in [[models]] after a candidate was accepted, or return None without
+    questions.
 
     Privacy
     -------
@@ -402,13 +381,15 @@ def released_models(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable)
 
 @one_thread
 def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable, prepared: Prepared) -> tuple[Score, ...]:
-    """Return the noisy criterion values that are published with the accepted table. After a joint test, noise is added to
-    them now, and all criteria count as met.
+    """Return the noisy criterion values that are published. After a joint test, noise is added now, and all criteria count
+    as met.
 
     Privacy
     -------
-    Spends `spec.plan.after`, by adaptive composition after the selection (theory 4.3, figures afterwards). Spends nothing if
-    the noisy criterion values were already computed in the round. The values in `spec.noises` share one noise vector (theory
+    Spends `spec.plan.after`, by adaptive composition after the selection (theory 4.3, figures afterwards). Spends nothing
+        if
+    the noisy criterion values were already computed in the round. The values in `spec.noises` share one noise vector
+        (theory
     4.4, figures that share a noise).
     """
     if spec.joint_test is None:

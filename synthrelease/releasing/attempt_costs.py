@@ -1,9 +1,7 @@
-"""Estimate how much time and memory a run will need, and whether it can succeed. The estimates use only the settings and public
-sizes.
+"""Estimate, from settings and public sizes alone, how much time and memory a run will need, and whether it can succeed.
 
-Each class of a generator or criterion defines its own formulas. The constants in the formulas were measured on one machine
-(docs/appendix/benchmarks.md, `tests.benchmarks.width`). The estimates are rough: on another machine, or with other libraries or
-data, a run may need several times as much time or memory, or much less.
+The formulas of generators and criteria have constants that were measured on one machine (docs/appendix/benchmarks.md,
+`tests.benchmarks.width`). Elsewhere, a run may need several times as much, or much less.
 """
 
 from __future__ import annotations
@@ -52,7 +50,7 @@ class AttemptCost:
 
     Attributes
     ----------
-    configurations : the number of configurations of the family. Each combination of hyperparameters is a configuration.
+    configurations : the number of configurations (combinations of hyperparameters) of the family.
     seconds : time on one core.
     megabytes : peak memory of the whole process.
     grows : a phrase that states with which sizes the cost grows.
@@ -66,16 +64,12 @@ class AttemptCost:
 
 
 def usual_rows(spec: ReleaseSpec) -> int:
-    """Return the number of rows for which a plan is computed. This is the number of rows of the public file on which the
-    configuration was tried. If there is no such file, it is the number in the configuration, or otherwise `USUAL_ROWS`.
-    """
+    """Return the number of rows for a plan: of the public file of the rehearsal, in the configuration, or `USUAL_ROWS`."""
     return rows_tried(spec) or spec.rows.stated or USUAL_ROWS
 
 
 def attempt_costs(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCost, ...]:
-    """Return the cost of the most expensive attempt with each generator family, for a file with `rows` rows. The slowest family
-    comes first.
-    """
+    """Return the cost of the most expensive attempt with each generator family, the slowest first."""
     rows, layout = rows or usual_rows(spec), finest(spec)
     families: dict[str, list[Generator]] = {}
     for generator in spec.space.generators:
@@ -85,7 +79,7 @@ def attempt_costs(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCo
 
 
 def finest(spec: ReleaseSpec) -> Layout:
-    """Return the columns and bins of the finest transformation, that is, the one with the largest number of cells."""
+    """Return the columns and bins of the transformation with the largest number of cells."""
     return max((transformation.layout for transformation in spec.space.transformations), key=lambda layout: layout.n_cells)
 
 
@@ -114,7 +108,7 @@ _BASE_MB = 330  # Megabytes of Python with the packages that a release loads
 
 
 def peak_megabytes(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> int:
-    """Return the approximate peak memory of a release in megabytes, over all processes (docs/appendix/benchmarks.md).
+    """Return the approximate peak memory of a release, over all processes (docs/appendix/benchmarks.md).
 
     Parameters
     ----------
@@ -125,8 +119,7 @@ def peak_megabytes(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) ->
 
 
 def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> None:
-    """Check that this machine has at least the estimated peak memory. If the memory of the machine is unknown, nothing is
-    checked.
+    """Check that this machine has the estimated peak memory, if its memory is known.
 
     Raises
     ------
@@ -144,12 +137,13 @@ def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> N
 
 
 def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None:
-    """Check that this machine has enough memory for a release, based on the memory that a dry run used. A release needs the
-    memory of this process with its libraries and, for each worker process, the memory that the attempts added.
+    """Check that this machine has enough memory for a release, by the memory that a dry run used.
+
+    A release needs the memory of this process and, for each worker process, the memory that the attempts added.
 
     Parameters
     ----------
-    before, after : peak megabytes of this process before and after the attempts, or None if the system does not state them.
+    before, after : peak megabytes of this process before and after the attempts, or None if unknown.
 
     Raises
     ------
@@ -168,7 +162,7 @@ def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None
 
 
 def megabytes_in_use() -> int | None:
-    """Return the peak memory of this process so far in megabytes, or None on Windows."""
+    """Return the peak memory of this process so far, or None on Windows."""
     try:
         import resource
     except ImportError:
@@ -178,7 +172,7 @@ def megabytes_in_use() -> int | None:
 
 
 def machine_megabytes() -> int | None:
-    """Return the memory of this machine in megabytes, or None if the system does not state it (Windows)."""
+    """Return the memory of this machine, or None if the system does not state it (Windows)."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
     except (AttributeError, ValueError, OSError):
@@ -189,8 +183,9 @@ def machine_megabytes() -> int | None:
 
 
 def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
-    """Return the criteria that say little about the quality of a table if the file has `rows` rows, as pairs of the name of
-    the criterion and the reason. A reason of the type `NobodyPasses` says that no table can meet the criterion.
+    """Return the criteria that say little about a table of a file with `rows` rows, each with the reason.
+
+    A reason of the type `NobodyPasses` says that no table can meet the criterion.
     """
     n = spec.scored_rows(rows)
     least = least_bounds(spec, n)
@@ -205,8 +200,7 @@ def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
 
 
 def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
-    """Raise an error if no table with as many rows as the file could meet one of the criteria. The commands `plan` and
-    `release` make the same check.
+    """Raise a SpecError if no table with as many rows as the file could meet one of the criteria.
 
     Parameters
     ----------

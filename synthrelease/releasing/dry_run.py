@@ -1,14 +1,14 @@
-"""Make complete attempts on a made-up table before the budget is charged. So a run that would certainly fail costs nothing.
+"""Make complete attempts on a made-up table before the budget is charged, so that a run that would certainly fail costs
+nothing.
 
-Every generator family is tried in its largest configuration. The smallest configuration of the family is also tried, if it is
-at most a quarter as large as the largest, or if it takes more work. The attempts run the code of a release: one-off fits, the
-generator, the projection, the criteria or the joint test, and the criterion values after acceptance. The table has the columns
-and bins of the private table. The rows of this table are drawn uniformly over all cells that the rules allow, and are the same
-in every run. The table contains nothing private, so messages may show where an error occurred, and how much time and memory was
-used. A rejected round is not reported, because made-up rows do not resemble a population.
+Every generator family is tried in its largest configuration, and in its smallest if that is at most a quarter as large or
+takes more work. The attempts run the code of a release, from one-off fits to the criterion values after acceptance. The
+table has the columns and bins of the private table; its rows are drawn uniformly over all cells that the rules allow, and
+are the same in every run. It contains nothing private, so messages may show where an error occurred, and how much time and
+memory was used. A rejected round is not reported, because made-up rows do not resemble a population.
 
-`MadeUp` is a `PrivateCounts` whose errors state their cause. Only this module creates such an object, and only from rows that
-it has drawn.
+`MadeUp` is a `PrivateCounts` whose errors state their cause. Only this module creates such an object, and only from rows
+that it has drawn.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, kw_only=True)
 class DryRun:
-    """What a dry run (a trial on made-up rows) found: the configurations that were tried, and the seconds of the longest
-    attempt with one process.
+    """The configurations that a dry run (a trial on made-up rows) tried, and the seconds of the longest attempt with one
+    process.
     """
 
     configurations: tuple[Configuration, ...]
@@ -68,8 +68,8 @@ class DryRun:
 
 
 class MadeUp(PrivateCounts):
-    """A made-up table that mechanisms can read like a private table: only for a planned charge, and once for each charge.
-    If a mechanism fails, its error is raised unchanged.
+    """A made-up table that mechanisms can read like a private table, once for each planned charge. Their errors are raised
+    unchanged.
     """
 
     def __init__(self, counts: Counts, meter: Meter):
@@ -88,8 +88,7 @@ class MadeUp(PrivateCounts):
 
 
 def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> DryRun:
-    """Try the largest and the smallest configurations (see `extremes`) on a made-up table, so that mistakes and a lack of
-    memory appear before the private file is read.
+    """Try the largest and the smallest configurations (see `extremes`) on a made-up table, before the private file is read.
 
     Parameters
     ----------
@@ -98,8 +97,8 @@ def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> D
 
     Raises
     ------
-    SpecError : if an attempt ends with an error (the message names the configuration and the place), or if the rules allow no
-        row.
+    SpecError : if an attempt ends with an error (the message names the configuration and the place), or if the rules allow
+        no row.
     ResourceError : if this machine has too little memory for the attempts.
     """
     table, before = made_up(spec), megabytes_in_use()
@@ -114,7 +113,7 @@ def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> D
 
 
 def made_up(spec: ReleaseSpec) -> Counts:
-    """Return random made-up rows that obey the rules of the specification, counted in its finest (atomic) cells.
+    """Return random made-up rows that obey the rules of the specification, in its finest (atomic) cells.
 
     Raises
     ------
@@ -135,11 +134,11 @@ def made_up(spec: ReleaseSpec) -> Counts:
 
 
 def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
-    """Yield the configurations that a dry run tries. In every generator family, this is the largest configuration, by the
-    number of cells and the work of fitting. The smallest comes before it if the two differ much in cells or work.
+    """Yield the largest configuration of every generator family, by cells and work of fitting, after the smallest if the
+    two differ much.
 
-    With a shortlist, only its configurations are used. Otherwise only the first projection is used, because every projection
-    keeps the number of rows or rejects the round.
+    With a shortlist, only its configurations are used. Otherwise only the first projection is used, because every
+    projection keeps the number of rows or rejects the round.
     """
     by_family: dict[str, list[Configuration]] = {}
     space = spec.space if spec.space.shortlist is not None else replace(spec.space, projections=spec.space.projections[:1])
@@ -162,9 +161,7 @@ def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
 
 
 def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, prepared: Prepared) -> None:
-    """Make one attempt on the made-up table. If no synthetic table can be made because of the noise, the made-up table
-    itself is judged, so that the code of the criteria also runs.
-    """
+    """Make one attempt on the made-up table, which itself is judged if no synthetic table can be made because of the noise."""
     private = _behind_doors(spec, table, ())
     try:
         merged, candidate = generate(spec, configuration, private, prepared)
@@ -182,9 +179,7 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
 
 
 def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -> PrivateTable:
-    """Return the made-up table, or its two parts, in a form that mechanisms can read like a private table. Every call
-    returns the same rows.
-    """
+    """Return the made-up table, or its two parts, for mechanisms. Every call returns the same rows."""
     pieces = _pieces(spec, table)
     if len(pieces) == 1:
         return MadeUp(table, Meter(planned))
@@ -192,14 +187,14 @@ def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -
 
 
 def _pieces(spec: ReleaseSpec, table: Counts) -> tuple[Counts, ...]:
-    """Return the table for the generator and the table for the criteria, or a single table if both use the same rows."""
+    """Return the tables for the generator and for the criteria, or a single table if both use the same rows."""
     if spec.options.partition is None:
         return (table,)
     return random_pieces(table, spec.options.partition.sizes(table.total), SeededEntropy(ROWS))
 
 
 def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[[], Result]) -> Result:
-    """Run a part of the dry run. If the attempt fails, the raised error names the part and the settings that were tried."""
+    """Run a part of the dry run. An error names the part and the settings that were tried."""
     tried = "the part that all rounds share" if configuration is None else f"the configuration {_described(configuration)}"
     problem: SynthreleaseError
     try:
@@ -223,9 +218,7 @@ def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[
 
 
 def _described(configuration: Configuration) -> str:
-    """Describe a configuration in words: its generator, its projection, and the chosen bins of the columns with
-    alternatives.
-    """
+    """Describe the generator, the projection and the chosen bins of a configuration."""
     description, schema = configuration.describe(), configuration.transformation.schema
     bins = {name: chosen for name, chosen in configuration.transformation.choice.items() if len(schema[name].alternatives) > 1}
     return json.dumps({"generator": description["generator"], "projection": description["projection"], "transformation": bins})

@@ -1,13 +1,13 @@
-"""Check that a private table can be read, before the budget is charged. The checks cover the libraries, the format and the
-columns of the table, and whether the file is complete.
+"""Check that a private table can be read, before the budget is charged: its libraries, format and columns, and whether it
+is complete.
 
 Privacy
 -------
-The checks read no row. They use the public part of a table (theory 1.8, reading row by row): its format, its columns, whether
-all files together have a row, and whether a gzip or Parquet file is complete. The format follows from the name of the file and
-the bytes before its first line end (`sources.formats`). A database, a Parquet file or a SAS file states the names and types of
-its columns; a CSV file has the names in its header. The checks do not query a view for rows. All these facts are the same for
-two files that differ in one row. So no result depends on a record, even if the checks are repeated often.
+The checks read no row. They use the public part of a table (theory 1.8, reading row by row): its format (from the name of
+    the file and the bytes before its first line end, `sources.formats`), the names and types of its columns, whether all
+    files together have a row, and whether a gzip or Parquet file is complete. The checks do not query a view for rows. All
+    these facts are the same for two files that differ in one row, so no result depends on a record, even if the checks are
+    repeated often.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def has_row(file: Path, compressed: bool, needed: Sequence[str], policy: InputTa
 
 
 def _unpack(path: Path) -> None:
-    """Read a gzip file to its end. The library raises an error if the file is incomplete or damaged."""
+    """Read a gzip file to its end, which raises an error if the file is incomplete or damaged."""
     with gzip.open(path, "rb") as opened:
         while opened.read(2**20):
             pass
@@ -169,8 +169,7 @@ _PACKAGES = {".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", "
 def check_opens(
     source: Source, schema: Schema, policy: InputTable, more: Sequence[str] = (), *, rows_are_public: bool = True
 ) -> None:
-    """Load the libraries that are needed to read a table. Check the format and the columns of the table, and whether it is
-    complete.
+    """Check the libraries, the format and the columns of a table, and whether it is complete.
 
     Parameters
     ----------
@@ -180,8 +179,8 @@ def check_opens(
 
     Raises
     ------
-    InputError : if a library is missing, if a file cannot be read or does not have a needed column, if the database does not
-        answer, or if it does not have the table or a needed column.
+    InputError : if a library is missing, if a file cannot be read or lacks a needed column, or if the database does not
+        answer or lacks the table or a needed column.
     """
     needed = list(dict.fromkeys([*needed_columns(schema), *more]))
     told_of(lambda: _open(source, schema, policy, needed, rows_are_public), f"{source}: ", " Nothing was spent.")
@@ -198,7 +197,7 @@ def _open(source: Source, schema: Schema, policy: InputTable, needed: list[str],
 
 
 def _check_files(source: Source, schema: Schema, policy: InputTable, needed: list[str]) -> list[bool | None]:
-    """Return, for each file, whether the file has a row, or None if this cannot be determined."""
+    """Return, for each file, whether it has a row, or None if this is not known."""
     files, several, problem, rows_of_files = source.files(), source.holds_files(), "", list[bool | None]()
     if several:
         check_one_record_type(policy)
@@ -229,9 +228,7 @@ def _check_file(file: Path, schema: Schema, policy: InputTable, table: str | Non
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredTable:
-    """The facts that a table states about itself: the names of its columns, in some formats their types, and whether it has a
-    row (None if the table does not say).
-    """
+    """The names of a table's columns, their types in some formats, and whether it has a row (None if it does not say)."""
 
     names: list[str]
     types: Mapping[str, Any] = field(default_factory=dict)
@@ -240,9 +237,7 @@ class DeclaredTable:
 
 
 def _check_declared(declared: DeclaredTable, schema: Schema, needed: list[str]) -> bool | None:
-    """Check that a table has the needed columns with suitable types. Return whether it has a row, or None if this is not
-    known.
-    """
+    """Check the names and types of the needed columns. Return whether the table has a row, or None if this is not known."""
     check_header(declared.names, needed)
     for name in needed:
         if name in declared.types:
@@ -256,7 +251,7 @@ def _check_declared(declared: DeclaredTable, schema: Schema, needed: list[str]) 
 
 
 def column_names(source: Source, policy: InputTable) -> list[str] | None:
-    """Return the names of the columns in order, for formats that declare them. Return None for CSV.
+    """Return the names of the columns in order, or None for CSV, which does not declare them.
 
     Raises
     ------
@@ -280,13 +275,7 @@ def _of_uri(source: Source, policy: InputTable) -> DeclaredTable:
 
 
 def _declared(file: Path, start: bytes, policy: InputTable, table: str | None) -> DeclaredTable | None:
-    """Return what a file declares about its table, such as the types of its columns, or None for CSV, because CSV files
-    declare nothing.
-
-    Raises
-    ------
-    InputError : if the file is incomplete or damaged.
-    """
+    """Return what a file declares about its table, or None for CSV. A damaged file raises an InputError."""
     kind, problem = format_of(file, start), ""
     try:
         if kind is FileFormat.PARQUET:
@@ -319,7 +308,7 @@ def _of_arrow(schema: Any, kind: str, has_row: bool | None) -> DeclaredTable:
 
 
 def _types_of_duckdb(names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the Arrow types of those columns whose DuckDB type is checked before the budget is charged."""
+    """Return the Arrow types of the columns whose DuckDB type is checked before the budget is charged."""
     import pyarrow as pa
 
     arrow_types = {
@@ -338,9 +327,7 @@ def _of_database(
     unopened: str,
     types_of: Callable[[Mapping[str, str]], dict[str, Any]] = lambda names: {},
 ) -> DeclaredTable:
-    """Return what a database says about a stored table: its columns, their types, and whether it has a row. If the database
-    does not answer, the query is stopped.
-    """
+    """Return what a database says about a stored table. A query without an answer is stopped."""
 
     def declared(stop: Stop) -> Iterator[DeclaredTable]:
         with opened(stop) as table:
@@ -350,9 +337,7 @@ def _of_database(
 
 
 def _asked(table: OpenTable) -> bool | None:
-    """Return whether a stored table has a row. Return None for a view. It is not queried, because its computation may fail or
-    never end.
-    """
+    """Return whether a stored table has a row, or None for a view, whose computation may fail or never end."""
     if table.has_row is None:
         return None
     try:
@@ -362,9 +347,7 @@ def _asked(table: OpenTable) -> bool | None:
 
 
 def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Schema, list[str]]]:
-    """Yield each table to read. Each item contains the source of the table, the schema of its columns, and the names of further
-    columns to read, such as keys.
-    """
+    """Yield the source, the schema and the further columns (such as keys) of each table to read."""
     linked = schema.linked
     if linked is None:
         yield source, schema, []

@@ -1,6 +1,4 @@
-"""Run a planned release: read the private file, compute the results that all rounds share, and run rounds until one is
-accepted. The result may be published.
-"""
+"""Run a planned release: read the private file, compute what all rounds share, and run rounds until one is accepted."""
 
 from __future__ import annotations
 
@@ -64,7 +62,7 @@ if TYPE_CHECKING:
 
 
 def check_numbers(spec: ReleaseSpec, data: Source) -> None:
-    """Check that every row of the file has a record number, and that no two rows have the same number.
+    """Check that every row of the file has a record number of its own.
 
     Raises
     ------
@@ -75,7 +73,6 @@ def check_numbers(spec: ReleaseSpec, data: Source) -> None:
 
 
 def _numbers(data: Source, spec: ReleaseSpec, rule: SplitRule, key: SplitKey, ending: str) -> RecordNumbers:
-    """Read the record numbers of a file."""
     problem = ""
     try:
         numbers = read_numbers(data, spec.schema, spec.input, rule, key)
@@ -89,13 +86,14 @@ def _numbers(data: Source, spec: ReleaseSpec, rule: SplitRule, key: SplitKey, en
 def split_register(
     ledger: Path, config: Path, data: Source, key: Path | None = None, expect_head: str | None = None, trust: Sequence[str] = ()
 ) -> tuple[Statement, Path]:
-    """Split a register: create a new key, and record the split in the ledger. From then on, a keyed hash of the record number
-    determines the part (piece) of the register to which a record belongs.
+    """Split a register: create a new key, and record the split in the ledger.
+
+    A keyed hash of the record number then determines the part (piece) of the register to which a record belongs.
 
     Parameters
     ----------
-    config : a configuration whose table [split] names the column and the number of pieces, and whose [input] states how to read
-        the file.
+    config : a configuration whose table [split] names the column and the number of pieces, and whose [input] states how to
+        read the file.
     key : a new file for the key; by default the ledger's name with .key.
     trust : packages of [[plugins]] whose code may be loaded with the configuration.
 
@@ -112,7 +110,8 @@ def split_register(
 
     Privacy
     -------
-    Record numbers are public, and the key is drawn before they are read, so the split is independent of every value. Nothing is
+    Record numbers are public, and the key is drawn before they are read, so the split is independent of every value.
+        Nothing is
     released. Theory 11.12, pieces for ever, states the effect on later releases.
     """
     spec = load_spec(config, trust)
@@ -145,8 +144,7 @@ def piece_to_read(spec: ReleaseSpec, known: KnownSplit) -> PieceOfRegister | Non
     """Return which piece of a split register a release uses, with the key of the split, or None if it uses all rows.
 
     This function does not read the private file. Record numbers are public, but whether they can be read may depend on any
-    value of a row (such as an open quote). So they are compared after the charge, when the rows are counted
-    (`record_numbers.count_piece`).
+    value of a row (such as an open quote), so they are compared after the charge (`record_numbers.count_piece`).
 
     Raises
     ------
@@ -186,8 +184,8 @@ class Release:
 
     Attributes
     ----------
-    n : the number of rows that the release used, if these rows were divided into two parts. Otherwise None, because the
-        released table has the same number of rows.
+    n : the number of rows that the release used, if they were divided into two parts, else None: the released table has as
+        many.
     n_file : the number of rows in the private file, or None if the number of rows that the rules keep is published instead.
     measured : the noisy marginals from which the table was made, if the specification publishes them.
     models : the noisy sums for the questions of [[models]].
@@ -277,8 +275,8 @@ def release(
 def read_private(
     spec: ReleaseSpec, data: str | Path | Source, public: Collection[str] = (), piece: PieceOfRegister | None = None
 ) -> PrivateCounts:
-    """Read the private file once, and return the table that the release uses. Its number of rows is public. It can be read
-    only for the planned charges that are spent once, before the rounds.
+    """Read the private file once. The returned table has a public number of rows, and can be read only for the charges
+    spent before the rounds.
 
     Parameters
     ----------
@@ -319,11 +317,10 @@ def read_private(
 
 
 def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Collection[str]) -> bool:
-    """Return whether all rows of the file together equal a public table. This is checked separately if a release uses only
-    one piece of a split register, or only some of each person's rows.
+    """Return whether all rows of the file together equal a public table, of which a release would use only some.
 
-    The result has an effect only if the tables are equal (`enclave.ingest.check_not_public`). A register that does not fit the
-    specification cannot equal a public table, because public tables fit.
+    The result has an effect only if the tables are equal (`enclave.ingest.check_not_public`). A register that does not fit
+    the specification cannot equal a public table, because public tables fit.
     """
     try:
         return ingest(data, spec.schema, spec.input, spec.raw).is_public(public)

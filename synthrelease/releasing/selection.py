@@ -67,10 +67,9 @@ Result = TypeVar("Result")
 
 
 def one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Return a function that runs the given function while the loaded libraries for linear algebra use a single thread.
+    """Make a function use a single thread in the loaded libraries for linear algebra.
 
-    The libraries are searched for once, and again after each import that may have loaded another library, because the search
-    takes some milliseconds.
+    The libraries are searched for once, and again after each import that may have loaded another one.
     """
 
     @wraps(function)
@@ -83,9 +82,7 @@ def one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 @lru_cache(maxsize=1)
 def _libraries(modules: int) -> ThreadpoolController:
-    """Return the loaded libraries for linear algebra. The result is cached until the number of loaded modules changes,
-    because a new module may load another library.
-    """
+    """Return the loaded libraries for linear algebra, cached until the number of loaded modules changes."""
     from threadpoolctl import ThreadpoolController  # imported here, because `plan` does not need this library
 
     return ThreadpoolController()
@@ -103,13 +100,10 @@ _watching: set[int] = set()  # The process number of this worker, once the worke
 
 
 def run_watched(parent: int, task: Callable[[], _WorkersResult]) -> _WorkersResult:
-    """Run a task in a worker that ends within about a second after its parent has ended.
+    """Run a task in a worker that ends within about a second after its parent, or on Windows at its time limit.
 
-    The parent passes its process number, because a worker whose parent has ended may already be the child of another process
-    when it starts its first task.
-
-    On Windows, the process number does not show whether the parent is still running. There a worker ends when its time limit
-    has passed.
+    The parent passes its process number, because a worker whose parent has ended may already be the child of another
+    process when it starts its first task.
     """
     if os.name != "nt" and os.getpid() not in _watching:
         _watching.add(os.getpid())
@@ -126,9 +120,7 @@ def _end_with(parent: int) -> None:
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Within this context, ignore Ctrl-C in this process and in all processes that are started. Outside the main thread, the
-    function has no effect.
-    """
+    """Ignore Ctrl-C in this process and in all processes that are started, if called in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may say what happens to signals
         return
@@ -152,9 +144,7 @@ class Verdict(Enum):
 
 
 class RoundResult(NamedTuple, Generic[T]):
-    """The result of a round: how it ended, its value if it was accepted, and the type and place of the error if it failed
-    after the noise was added.
-    """
+    """How a round ended, its value if it was accepted, and the type and place of an error after the noise was added."""
 
     verdict: Verdict
     value: T | None
@@ -162,18 +152,16 @@ class RoundResult(NamedTuple, Generic[T]):
 
 
 def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int = 1) -> T | None:
-    """Run rounds until one is accepted, or until the selection rule (a stop probability or a hidden number of rounds) ends
-    the search.
+    """Run rounds until one is accepted, or until the selection rule ends the search.
 
     Parameters
     ----------
-    rule : the selection rule, which was fixed before private data were read. The loop can run forever only if the stop
-        probability is 0.
-    run_round : function that runs one round. It returns the output of an accepted round, and None for a rejected round. It must
-        be picklable if jobs > 1.
-    jobs : the number of processes that run rounds in parallel, in advance. Of the rounds that would end the loop, the first in
-        order determines the output, even if another round finishes earlier. So the output has the same distribution for any
-        number of jobs.
+    rule : the selection rule (a stop probability or a hidden number of rounds), which was fixed before private data were
+        read. The loop can run forever only if the stop probability is 0.
+    run_round : returns the output of an accepted round, or None for a rejected one. It must be picklable if jobs > 1.
+    jobs : the number of processes that run rounds in parallel, in advance. Of the rounds that would end the loop, the first
+        in order determines the output, even if another round finishes earlier. So the output has the same distribution for
+        any number of jobs.
 
     Returns
     -------
@@ -201,8 +189,8 @@ def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int 
 
 
 def _ending(rule: SelectionRule) -> Callable[[], bool]:
-    """Return a function to be called after every rejected round, which returns whether the search ends. Depending on the
-    rule, it ends by a random draw with the stop probability, or after a random number of rounds K.
+    """Return a function that says after every rejected round whether the search ends: by a draw with the stop probability,
+    or at K.
 
     K is hidden and is drawn before the first round.
     """
@@ -244,12 +232,13 @@ def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundRes
 
 
 def guarded(run_round: Callable[[], T | None]) -> RoundResult[T]:
-    """Run a round, and return a failure as a result with a `Verdict` instead of raising its error, so that a failed round
-    that was run in advance does not end the loop. Only a BudgetError is raised.
+    """Run a round, and return a failure as a `Verdict`, so that a failed round that was run in advance does not end the
+    loop.
 
-    The verdict is FAILED if code that reads private counts failed, or if there was too little memory, because private counts
-    need memory. A `RejectedRound` is caused by noise (theory 2.7, failures). Any other failure is BROKEN, with its type and
-    place. These depend only on noisy values, because only code inside `PrivateCounts.spend` sees private values.
+    Only a BudgetError is raised. The verdict is FAILED if code that reads private counts failed, or if there was too little
+    memory, because private counts need memory. A `RejectedRound` is caused by noise (theory 2.7, failures). Any other
+    failure is BROKEN, with its type and place. These depend only on noisy values, because only code inside
+    `PrivateCounts.spend` sees private values.
     """
     try:
         value = run_round()
