@@ -30,7 +30,7 @@ _LIMIT = 2.0**30
 
 
 def noisy_figure(counts: Counts, query: Query, epsilon: Fraction, rows: int, entropy: SystemEntropy) -> NoisyFigure:
-    """Compute the criterion value that a query asks for from the private counts, and return it with Laplace noise."""
+    """Return the criterion value of a query on the private counts, with Laplace noise."""
     return laplace_figure(query.figure(counts), sensitivity=query.sensitivity, epsilon=epsilon, rows=rows, entropy=entropy)
 
 
@@ -41,18 +41,17 @@ def noisy_figures(
 
     Parameters
     ----------
-    queries : the queries. All of them must be fixed before any criterion value is released, so that no query depends on the
-        noise of another query.
-    noise : the shared noise, with the total epsilon of all criterion values.
-    rows : the public number of rows behind the criterion values. The grids of the criterion values depend on this number.
+    queries : the queries, all fixed before any criterion value is released.
+    noise : the shared noise, with the total epsilon.
+    rows : the public number of rows, on which the grids of the criterion values depend.
 
     Privacy
     -------
     epsilon-DP for the vector, neighbours replace one record. A criterion value moves by at most its sensitivity. For both
     neighbours it is computed with an error of at most a quarter of a step g = sensitivity / 2^bits. So the grid points of a
-    criterion value are at most D = 2^bits + 2 steps apart (`shared_grid`). D is the same for all criterion values and is the
-    sensitivity of the shared noise (theory 4.4, figures that share a noise). The division by the step uses exact fractions.
-    Like `laplace_figure`, the function refuses values of more than 2^48 steps.
+    criterion value are at most D = 2^bits + 2 steps apart (`shared_grid`). D is the same for all criterion values and is
+    the sensitivity of the shared noise (theory 4.4, figures that share a noise). The division by the step uses exact
+    fractions. Like `laplace_figure`, the function refuses values of more than 2^48 steps.
     """
     grids = [shared_grid(query.sensitivity, rows) for query in queries]
     values = [query.figure(counts) for query in queries]
@@ -69,7 +68,7 @@ def noisy_figures(
 def noisy_least_slack(
     counts: Counts, queries: Sequence[tuple[float, Query]], epsilon: Fraction, entropy: SystemEntropy
 ) -> NoisyFigure:
-    """Return, with noise, the smallest slack (distance from failing a criterion) over these thresholds and queries."""
+    """Return, with noise, the smallest slack (distance from failing a criterion) of these queries."""
     return laplace_figure(least_slack(counts, queries), sensitivity=1.0, epsilon=epsilon, entropy=entropy)
 
 
@@ -80,8 +79,8 @@ def least_slack(counts: Counts, queries: Sequence[tuple[float, Query]]) -> float
 
 
 def slack(counts: Counts, threshold: float, query: Query) -> float:
-    """Return how far a private table is from failing a criterion, in units of the sensitivity of the criterion value (see
-    `Query`); negative if it fails. Return minus infinity if the candidate fails for every private table (void)."""
+    """Return how far a private table is from failing a criterion, in units of the sensitivity of its value; negative if it
+    fails, minus infinity for a void query."""
     if query.void:
         return -math.inf
     return query.slack(counts) if query.slack else (threshold - query.figure(counts)) / query.sensitivity

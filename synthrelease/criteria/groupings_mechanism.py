@@ -1,14 +1,13 @@
-"""The private half of the criteria about groups: compare means, quantiles and shares of every group of the private table with
-the candidate's values.
+"""The private half of the criteria about groups: compare means, quantiles and shares of every group of the private table
+with the candidate's values.
 
 Private: the counts of the table by group and bin, and the exact values of its rows. Out: exact criterion values, only for
-`criteria.base_mechanism`, which adds the noise. The same functions read candidates, which are public. The candidate's numbers
-are attributes of the classes below.
+`criteria.base_mechanism`, which adds the noise. The same functions read candidates, which are public.
 
-Neighbours replace one record, so one group loses a row and one group gets a row. Let a group have m released rows. A share or
-cumulative share of this group has an error with sensitivity 1/m, and the excess beyond a window has sensitivity 1. A resized
-mean moves by at most the width of the range divided by the size of the group (theory 3.3, conditional means, 3.11, 3.12 and
-3.14). Counts are whole numbers, and a mean comes from a correctly rounded sum.
+Neighbours replace one record, so one group loses a row and one group gets a row. Let a group have m released rows. A share
+or cumulative share of this group has an error with sensitivity 1/m, and the excess beyond a window has sensitivity 1. A
+resized mean moves by at most the width of the range divided by the size of the group (theory 3.3, conditional means, 3.11,
+3.12 and 3.14). Counts are whole numbers, and a mean comes from a correctly rounded sum.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _PRODUCTS = 2**30  # Largest count at which a 64-bit integer can contain the dif
 def furthest_mean_of_groups(
     counts: Counts, rows: RowsOfGroups, groups: Sequence[Grouping], sizes: Sequence[np.ndarray], targets: Sequence[np.ndarray]
 ) -> float:
-    """Return the largest difference, over all groups, between the resized private mean and its target, the released mean."""
+    """Return the largest difference, over all groups, between the resized private mean and the released mean."""
     worst = 0.0
     for group, size, target in zip(groups, sizes, targets, strict=True):
         means = resized_means(*rows.of_original(counts, group), size)
@@ -48,36 +47,31 @@ def largest_excess(counts: Counts, windows: Sequence[Windows], n: int) -> float:
 
 
 def largest_error(counts: Counts, shares: Sequence[SharesOfGroups]) -> float:
-    """Return the largest error of a share, over all groups."""
     return max(float(grouped.errors(counts).max()) for grouped in shares)
 
 
 def groups_of_cells(table: Counts, grouping: Grouping) -> np.ndarray:
-    """Return the (n_cells,) group of every cell of a table, or -1 for a cell in no group."""
+    """Return the (n_cells,) group of every cell, or -1."""
     return grouping.into[table.digits(grouping.column)]
 
 
 def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return an (n_groups,) array with the exact number of rows of each group. Only the cells that are `inside` are counted.
-
-    Parameters
-    ----------
-    groups : (n_cells,) the group of every cell, or -1 for a cell in no group.
-    inside : (n_cells,) whether each cell is counted.
+    """Return the (n_groups,) exact numbers of rows of the groups, among the (n_cells,) cells that are `inside`. `groups` is
+    -1 for cells in no group.
     """
     counted = inside & (groups >= 0)
     return np.bincount(groups[counted], weights=table.counts[counted], minlength=n_groups).astype(np.int64)
 
 
 def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, ours: np.ndarray) -> np.ndarray:
-    """For each group, compare the original rows that a share counts (hits) with the number h/m * rows that the candidate's
-    share h/m implies. Return the differences, multiplied by m: hits * m - h * rows.
+    """Return, for each group, hits * m - h * rows: the excess of the original hits over the candidate's share h/m of the
+    original rows, times m.
 
     The results are exact whole numbers: Python integers if the products could exceed 64 bits.
 
     Parameters
     ----------
-    hits, rows : the numbers of rows of the original table that the share counts, and the numbers of all rows of the group.
+    hits, rows : the original rows that the share counts, and all original rows of the group.
     our_hits, ours : h and m, the same numbers for a candidate.
     """
     if max(int(rows.max(initial=0)), int(ours.max(initial=0))) > _PRODUCTS:
@@ -86,7 +80,7 @@ def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, o
 
 
 def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) -> Counts:
-    """Return the counts of a table by group and bin of a column. Rows in no group are not counted."""
+    """Return the counts of a table by group and bin of a column, without rows in no group."""
     places, rows = (grouping.into * n_bins)[table.bins[grouping.column]] + table.bins[column], table.counts
     if (grouping.into < 0).any():  # a row in no group has a place below 0
         places, rows = places[places >= 0], rows[places >= 0]
@@ -95,15 +89,14 @@ def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) ->
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOfGroups:
-    """Compute two numbers for every group: how many rows have a value of a column, and the sum of (value - centre) over these
-    rows. The centre is public.
+    """Compute for every group how many rows have a value of a column, and the sum of (value - centre) over them. The centre
+    is public.
 
     Attributes
     ----------
-    column : the column with the values.
     range : the limits to which values are clipped.
     centre : the middle of the range.
-    own : whether original rows count with their exact values, or with the representative values of their released bins.
+    own : whether original rows count with exact values, or with representative values.
     """
 
     column: str
@@ -113,7 +106,7 @@ class RowsOfGroups:
     own: bool
 
     def of_released(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return each group's number of rows and sum of values, (n_groups,) each, in a table with the released bins."""
+        """Return each group's number of rows and sum of values, (n_groups,) each, on the released bins."""
         cells = rows_of_bins(table, self._place, grouping, len(self.transformation.binning(self.column)))
         return sums_of_rows(cells, self._clipped(self.transformation.numbers(self.column)))
 
@@ -140,9 +133,8 @@ class RowsOfGroups:
 
 
 def sums_of_rows(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n_groups,) exact counts and (n_groups,) sums of the numbers. The products and sums are correctly rounded.
-
-    Rows in a bin whose number is NaN (missing values) are left out of counts and sums.
+    """Return (n_groups,) exact counts and (n_groups,) correctly rounded sums of the numbers, without rows in bins whose
+    number is NaN.
 
     Parameters
     ----------
@@ -159,10 +151,8 @@ def sums_of_rows(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the mean of every group, as a difference from the middle of the range. Groups with fewer rows than `sizes` are
-    first padded with 0 (the middle) up to this size.
-
-    Theory 3.3, conditional means.
+    """Return the mean of every group, as a difference from the middle of the range, after padding small groups with 0 (the
+    middle) up to `sizes` (theory 3.3, conditional means).
     """
     return sums / np.maximum(counts, sizes)
 
@@ -171,8 +161,8 @@ def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np
 class Windows:
     """For every group, the window of bins around the candidate's q-quantile in which the private q-quantile should lie.
 
-    `middle` (n_groups,) is the bin of the candidate's quantile, or -1 for a group without rows. `present` is the number of bins
-    with values, and `within` the number of bins by which a window extends to either side.
+    `middle` (n_groups,) is the bin of the candidate's quantile, or -1 for a group without rows. `present` is the number of
+    bins with values, `within` the number of bins of the window on either side.
     """
 
     grouping: Grouping
@@ -187,13 +177,12 @@ class Windows:
         return bool((self.middle < 0).any())
 
     def rows(self, counts: Counts) -> Counts:
-        """Return the counts of a table by group and bin."""
         key = ("bins by group", self.column, self.grouping.name)
         return cached(counts, key, lambda: rows_of_bins(counts, self.column, self.grouping, counts.layout.sizes[self.column]))
 
     def excess(self, counts: Counts) -> np.ndarray:
-        """Return each group's excess, max(B - q n_g, A - (1 - q) n_g), times the denominator of q, as an (n_groups,) array. Of
-        the n_g rows of the group with a value, B lie below its window of bins and A above."""
+        """Return the (n_groups,) excesses max(B - q n_g, A - (1 - q) n_g), times the denominator of q. Of the n_g rows of
+        the group with a value, B lie below its window of bins and A above."""
         counts = self.rows(counts)
         n_groups, n_bins = counts.layout.sizes
         groups, bins = np.divmod(counts.codes, n_bins)
@@ -207,14 +196,13 @@ class Windows:
 
 @dataclass(frozen=True, kw_only=True)
 class SharesOfGroups:
-    """Shares of a candidate's rows in every group, such as the share of smokers among women. A share counts the rows that meet
-    a condition, or that lie at or below a bin. Rows without a value of the column are left out.
+    """Shares of a candidate's rows in every group: of rows that meet a condition, or that lie at or below a bin. Rows
+    without a value of the column are left out.
 
     Attributes
     ----------
     present : the number of bins with values.
-    meets : (n_bins,) whether each bin meets the condition of the share, or None if the shares are the cumulative shares at
-        every bin.
+    meets : (n_bins,) whether each bin meets the condition, or None for the cumulative shares at every bin.
     """
 
     table: Counts
@@ -225,12 +213,12 @@ class SharesOfGroups:
 
     @cached_property
     def released(self) -> tuple[np.ndarray, np.ndarray]:
-        """The candidate's numbers of rows: of each group, and of each share, as two arrays (see `of`)."""
+        """The candidate's numbers of rows, as `of` returns them."""
         return self.of(self.table)
 
     def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:
-        """Return two arrays of exact numbers of rows. The first, of shape (n_groups, 1), counts the rows of each group that
-        have a value. The second, of shape (n_groups, n_shares), counts the rows in each share.
+        """Return the exact numbers of rows with a value in each group, (n_groups, 1), and in each share, (n_groups,
+        n_shares).
         """
         bins = table.layout.sizes[self.column]
         rows = rows_of_bins(table, self.column, self.grouping, bins).dense().reshape(-1, bins)
@@ -240,9 +228,9 @@ class SharesOfGroups:
         return cumulated[:, -1:], hits
 
     def errors(self, table: Counts) -> np.ndarray:
-        """Return the errors |a - p n| / m as an (n_groups, n_shares) array. Of the n original rows of a group, a share counts
-        a. Of its m released rows, it counts the part p. The errors are quotients of whole numbers below 2^81 (relative error at
-        most 2^-51)."""
+        """Return the (n_groups, n_shares) errors |a - p n| / m. Of the n original rows of a group, a share counts a. Of its
+        m released rows, it counts the part p. The errors are quotients of whole numbers below 2^81 (relative error at most
+        2^-51)."""
         (ours, our_hits), (rows, hits) = self.released, self.of(table)
         excess = excess_of_shares(hits, rows, our_hits, ours)
         return np.abs(excess).astype(float) / np.maximum(ours, 1).astype(float) ** 2

@@ -28,8 +28,8 @@ def largest_share(counts: Counts, candidate: Counts, largest: int, named: Tables
 
 
 def largest_difference(left: Counts, right: Counts, largest: int, named: Sequence[tuple[int, ...]] = ()) -> int:
-    """Return the largest difference between the counts of a cell in two tables. The cells of all sub-tables of at most
-    `largest` columns, and of the sub-tables in `named`, are compared.
+    """Return the largest difference between the counts of a cell in two tables, over all sub-tables of at most `largest`
+    columns and those in `named`.
     """
     worst = 0
     for _, values in differences(left, right, largest, named):
@@ -38,61 +38,59 @@ def largest_difference(left: Counts, right: Counts, largest: int, named: Sequenc
 
 
 def moved(left: Counts, right: Counts, largest: int, named: Tables) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield the columns of every compared table, and the sum of the absolute differences between the counts of both tables over
-    its cells. This sum is twice the number of rows that would have to move."""
+    """Yield the columns of every compared table, and the sum of its absolute differences: twice the number of rows that
+    would have to move."""
     for columns, values in differences(left, right, largest, named):
         yield columns, int(np.abs(values).sum())
 
 
 def mean_distance(counts: Counts, candidate: Counts, largest: int, named: Tables, tables: int, rows: int) -> float:
-    """Return the mean total variation distance of the compared tables, from the numbers of `tables` and `rows`."""
+    """Return the mean total variation distance of the compared tables."""
     return sum(distance for _, distance in moved(counts, candidate, largest, named)) / (2 * rows * tables)
 
 
 def quantile_distance(counts: Counts, candidate: Counts, largest: int, named: Tables, rank: int, rows: int) -> float:
-    """Return the total variation distance of the compared table with this rank. Rank 0 is the smallest distance."""
+    """Return the total variation distance of the compared table with this rank; 0 is the smallest."""
     return sorted(distance for _, distance in moved(counts, candidate, largest, named))[rank] / (2 * rows)
 
 
 def weighted(table: Counts, column: int, weights: np.ndarray) -> Counts:
-    """Return a table in which every count is multiplied by the whole-number weight of its bin. Products are exact."""
+    """Return a table in which every count is multiplied by the whole-number weight of its bin."""
     return table.with_counts(table.counts * weights[table.digits(column)])
 
 
 def largest_weighted_share(
     counts: Counts, candidate: Counts, column: int, weights: np.ndarray, largest: int, named: Tables, total: int
 ) -> float:
-    """Return the largest difference between the weighted counts of a cell in the private and the released table, divided by
-    `total`. The candidate's counts are already weighted."""
+    """Return the largest difference between the weighted counts of a cell, divided by `total`. The candidate's counts are
+    already weighted."""
     return largest_difference(weighted(counts, column, weights), candidate, largest, named) / total
 
 
 def clipped_ratio(counts: Counts, synthetic: np.ndarray, clip: float) -> float:
-    """Return the largest ratio of the two counts of a bin, over the bins of all columns. The result is at most `clip`."""
+    """Return the largest ratio of the two counts of a bin, at most `clip`."""
     return largest_ratio(one_way(counts), synthetic, clip)
 
 
 def records_to_spare(counts: Counts, synthetic: np.ndarray, threshold: float) -> float:
-    """Return how many records the private counts are away from failing the criterion: the smallest distance of a count from the
-    ends of its allowed interval. The distance is negative if a count is outside its interval."""
+    """Return how many records the private counts are away from failing: the smallest distance of a count from the ends of
+    its allowed interval, negative outside."""
     return records_inside(one_way(counts), synthetic, threshold)
 
 
 def one_way(table: Counts) -> np.ndarray:
-    """Return the counts of all bins of the first column, then of the second column, and so on, including empty bins."""
+    """Return the counts of all bins of all columns, column after column."""
     return np.concatenate(table.margins())
 
 
 def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> float:
-    """Return the largest ratio max{r/s, s/r} of a bin, where r = original + 1 and s = synthetic + 1 are counts, clipped to [1,
-    clip]."""
+    """Return the largest ratio max{r/s, s/r} of a bin, where r = original + 1 and s = synthetic + 1, clipped to [1, clip]."""
     r, s = original + 1.0, synthetic + 1.0
     return float(np.clip(np.maximum(r / s, s / r), 1.0, clip).max())
 
 
 def records_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> float:
-    """Return the smallest distance, in records, of a count r = original + 1 from the ends of [s / threshold, threshold s], the
-    interval in which its ratio to s = synthetic + 1 meets the threshold. It is negative if some r is outside its interval."""
+    """Return the smallest distance of `bins_inside`."""
     return float(bins_inside(original, synthetic, threshold).min())
 
 

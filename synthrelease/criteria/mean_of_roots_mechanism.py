@@ -34,8 +34,7 @@ def furthest_mean_of_roots(counts: Counts, numbers: NumbersOfRoots, groups: Sequ
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedRoots:
-    """Two (n_groups,) arrays that describe a candidate's roots, such as households: how many roots each group has, and the sum
-    of (number - centre) over them, where the number of a root is, for example, its mean age."""
+    """A candidate's (n_groups,) numbers of roots, and sums of (number - centre) over them."""
 
     grouping: Grouping
     roots: np.ndarray
@@ -46,24 +45,24 @@ class ReleasedRoots:
         return np.asarray(self.sums / np.maximum(self.roots, 1))
 
     def errors(self, roots: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Return the (n_groups,) errors |sum - mean * roots| / m of the means. The numbers of roots and the sums of each group
-        describe the original table. The mean, and m, the number of released roots, describe the candidate."""
+        """Return the (n_groups,) errors |sum - mean * roots| / m. Sums and roots are those of the original table; the mean,
+        and the number m of roots, those of the candidate."""
         return np.abs(sums - self.means * roots) / np.maximum(self.roots, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NumbersOfRoots:
-    """Compute the number that a criterion assigns to every root, such as the mean age of a household, from its members' values.
+    """Compute the number that a criterion assigns to every root, such as the mean age of a household, from its members'
+    values.
 
     Attributes
     ----------
-    columns : the columns of the first, second and further members, or the single column of the root.
-    number : how the values of the members are combined.
-    scores : for each column, the (n_bins,) value of a member in each released bin, or NaN for missing values. With
-        "agreement", the value is the index of the bin or group.
-    own : whether the original table uses the exact values of members, and not representative values.
+    columns : the columns of the members, or the single column of the root.
+    scores : for each column, the (n_bins,) value of a member in each released bin, NaN if missing. With "agreement", the
+        value is the index of the bin or group.
+    own : whether the original table uses exact values.
     range : the limits to which a root's number is clipped.
-    centre : the middle of the range, which is subtracted from the numbers.
+    centre : the middle of the range, subtracted from the numbers.
     """
 
     transformation: Transformation
@@ -75,14 +74,13 @@ class NumbersOfRoots:
     centre: float
 
     def of_released(self, table: Counts, grouping: Grouping) -> ReleasedRoots:
-        """Return the number of a candidate's roots in each group, and the sum of (number - centre) over them, with
-        representative values."""
+        """Return a candidate's roots in each group, and the sum of (number - centre) over them, with representative values."""
         roots, sums = self._added(table, grouping, self.scores)
         return ReleasedRoots(grouping=grouping, roots=roots, sums=sums)
 
     def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (n_groups,) numbers of roots in the original table, and the sums of (number - centre) over them. Both are
-        cached for further candidates with the same bins."""
+        """Return the (n_groups,) numbers of roots in the original table, and the sums of (number - centre) over them.
+        Cached for candidates with the same bins."""
 
         def added() -> tuple[np.ndarray, np.ndarray]:
             if not self.own:
@@ -109,13 +107,11 @@ class NumbersOfRoots:
         return roots, np.array([math.fsum(products[cells].tolist()) for cells in inside])
 
     def _numbers(self, scores: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Compute the number h that is assigned to a root, such as the mean age of its members, for the roots in each cell,
-        (n_cells,). Also return a mask of the cells whose roots have such a number.
+        """Return the (n_cells,) number h of the roots in each cell, and a mask of the cells whose roots have one.
 
         Parameters
         ----------
-        scores : for the first, second and further members, the (n_cells,) values of the member, or NaN if the root has no such
-            member or the member has no value.
+        scores : for each member, the (n_cells,) values, or NaN without such a member or value.
         """
         present = [np.isfinite(numbers) for numbers in scores]
         if self.number == "agreement":

@@ -46,7 +46,7 @@ MOST_REPLACED = 2**12
 
 
 def released_records(table: Counts, columns: RegressionColumns) -> Records:
-    """Return the rows of a table in released bins as records of a regression. Their values are representative values."""
+    """Return the rows of a table in released bins as records of a regression, with representative values."""
     present = [columns.transformation.binning(name) for name in columns.names]
     cells = sub_table(table, columns.names, present, columns.wanted)
     values = [axis[bins] for axis, bins in zip(columns.numbers, cells.bins, strict=True)]
@@ -75,8 +75,8 @@ def original_records(table: Counts, columns: RegressionColumns) -> Records:
 
 
 def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records:
-    """Return the records of a table, given the counts of all combinations of bins (the target's bins vary fastest) and the
-    numbers that stand for these bins."""
+    """Return the records of a table, given the counts of all combinations of bins (the target's vary fastest) and the
+    numbers of the bins."""
     occupied = np.flatnonzero(rows)
     digits = np.unravel_index(occupied, [len(axis) for axis in numbers])
     values = [axis[digit] for axis, digit in zip(numbers, digits, strict=True)]
@@ -84,10 +84,7 @@ def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records
 
 
 def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning], coarser: Sequence[Binning]) -> Counts:
-    """Return the table of some columns, with the bins of each column merged into its bins in `coarser`.
-
-    Rows without a value in one of the columns are excluded, and so are bins of missing values.
-    """
+    """Return the table of some columns on coarser bins, without rows and bins of missing values."""
     into = {
         table.layout.index(column): finer.map_to(then) for column, finer, then in zip(columns, present, coarser, strict=True)
     }
@@ -103,7 +100,6 @@ def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning
 def noisy_moments(
     counts: Counts, columns: RegressionColumns, design: MomentGrid, epsilon: Fraction, entropy: SystemEntropy
 ) -> np.ndarray:
-    """Return the noisy moment sums of the original table."""
     return noisy_sums(original_records(counts, columns), design, epsilon, entropy)
 
 
@@ -131,7 +127,7 @@ def noisy_sums(records: Records, design: MomentGrid, epsilon: Fraction, entropy:
 
 
 def moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
-    """Return the (n, k) whole numbers that (n, d + 1) records add to the sums of moments, such as products of features.
+    """Return the (n, k) whole numbers that (n, d + 1) records add to the sums of moments.
 
     Raises
     ------
@@ -141,8 +137,7 @@ def moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
 
 
 def rounded(moments: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Scale moments, such as products of features, round them to whole numbers, and return these numbers. Raises ValueError in
-    the same cases as `moments`."""
+    """Scale moments, and round them to whole numbers. Raises ValueError as `moments` does."""
     rounded = np.rint(moments * scales)
     if not (np.abs(rounded) <= MOST).all():
         raise ValueError("expected finite moments of at most the resolution in every possible cell")
@@ -150,16 +145,12 @@ def rounded(moments: np.ndarray, scales: np.ndarray) -> np.ndarray:
 
 
 def real_moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
-    """Return the (n, k) real moments that records add to the sums of a regression: the features, their products (upper
-    triangle), the residual, and the residual times each feature. With `counted`, a moment 1 comes first.
+    """Return the (n, k) real moments of (n, d + 1) records: the features, their products (upper triangle), the residual,
+    and the residual times each feature. With `counted`, a moment 1 comes first.
 
-    A record's moments are a function of the record alone, because numbers are added and multiplied elementwise, feature by
-    feature. A matrix product would add numbers in an order that depends on the number of rows. Then the last bit of a record's
-    moments, and so their rounded values, could depend on other records.
-
-    Parameters
-    ----------
-    records : (n, d + 1) the values of the features and, in the last column, of the target.
+    Numbers are added and multiplied elementwise, feature by feature, so a record's moments are a function of the record
+    alone. A matrix product would add in an order that depends on the number of rows, and so let other records change the
+    last bit.
     """
     features, target = records[:, :-1], records[:, -1]
     standard = (features - design.prior.centres) / design.prior.spreads
@@ -176,7 +167,7 @@ def all_moments(standard: np.ndarray, residual: np.ndarray, counted: bool) -> np
 
 
 def distance_of_steps(counts: Counts, columns: RegressionColumns, step: LinearStep) -> float:
-    """Return how much one Newton step on the rows of the table changes the slopes, as the sum of the absolute changes."""
+    """Return the sum of the absolute changes of the slopes by one Newton step on the rows of the table."""
     records = original_records(counts, columns)
     shares = steps_of_records(records.values, step) * records.counts[:, None]
     return math.fsum(abs(math.fsum(steps.tolist())) for steps in shares.T) / step.rows
@@ -190,8 +181,8 @@ def slack_of_steps(
     sensitivity: float,
     farthest: Sequence[tuple[np.ndarray, float]],
 ) -> float:
-    """Return the slack of the one-step criterion, its distance from failing. The slack has sensitivity 1 and is below 0 if and
-    only if the criterion value is above the threshold.
+    """Return the slack (distance from failing) of the one-step criterion. It has sensitivity 1 and is below 0 if and only
+    if the criterion value is above the threshold.
 
     Let s = (threshold - criterion value) / sensitivity. If s is below 0, it is the slack. Otherwise, let k be the number of
     records that must be replaced before the criterion value exceeds the threshold. The slack is the larger of s and k - 1
@@ -207,18 +198,16 @@ def slack_of_steps(
 def replaced_before(
     records: Records, lacking: int, step: LinearStep, threshold: float, farthest: Sequence[tuple[np.ndarray, float]]
 ) -> int:
-    """Return a lower limit on how many records must be replaced before the criterion value exceeds the threshold, so that the
-    table fails. The result is never larger than the constant `MOST_REPLACED`.
+    """Return a lower limit on how many records must be replaced before the criterion value exceeds the threshold, at most
+    `MOST_REPLACED`.
 
-    For each direction, the records with the smallest steps are replaced by records with the largest step that the rules allow.
-    The contribution of a record is a function of the record alone. It is rounded up to a whole number of steps of a public
-    grid.
+    For each direction, the records with the smallest steps are replaced by records with the largest step that the rules
+    allow. The contribution of a record is a function of the record alone, rounded up to whole steps of a public grid.
 
     Parameters
     ----------
-    lacking : the number of records that lack a value in a column, and so add 0.
-    farthest : directions as (d,) arrays of 1 and -1. For each direction, there is an upper limit on the rounded step of any
-        record along this direction.
+    lacking : the number of records that lack a column, and so add 0.
+    farthest : directions as (d,) arrays of 1 and -1, each with an upper limit on the rounded step of any record along it.
     """
     parts = in_units(records.values[:, :-1], step.units).T
     residuals = residuals_of_records(records.values, step)
@@ -248,8 +237,8 @@ def replaced_before(
 
 
 def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, most: int) -> int:
-    """Return how many numbers must be replaced by `highest`, from the smallest on, so that their sum grows by more than `left`.
-    If this is at least `most`, the result may be any number of at least `most`.
+    """Return how many numbers must be replaced by `highest`, smallest first, so that their sum grows by more than `left`;
+    any number of at least `most` if there are so many.
 
     Parameters
     ----------
@@ -267,7 +256,7 @@ def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, mos
 
 
 def steps_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
-    """Return what (n, d + 1) records contribute to the d slopes of a Newton step: (n, d) steps v(z), each from one record."""
+    """Return the (n, d) steps v(z) that (n, d + 1) records contribute to the d slopes, each from one record."""
     parts, residuals = in_units(records[:, :-1], step.units).T, residuals_of_records(records, step)
     return np.column_stack([added(0.0, parts, slopes) * residuals for slopes in step.inverse.T])
 
@@ -284,13 +273,15 @@ def largest_logistic_step(counts: Counts, columns: RegressionColumns, step: Logi
 
 
 def logistic_steps(records: Records, step: LogisticStep) -> list[float]:
-    """Return the changes of the d slopes by a Newton step: the sums of the records' steps v_j, divided by m (`step.rows`)."""
+    """Return the d changes of the slopes: the sums of the records' steps v_j, divided by m (`step.rows`)."""
     shares = logistic_steps_of_records(records.values, step) * records.counts[:, None]
     return [math.fsum(steps.tolist()) / step.rows for steps in shares.T]
 
 
 def logistic_steps_of_records(records: np.ndarray, step: LogisticStep) -> np.ndarray:
-    """Return what (n, d + 1) records contribute to the d changes of the slopes: (n, d) numbers v_j(z), each from one record."""
+    """Return the (n, d) numbers v_j(z) that (n, d + 1) records contribute to the changes of the slopes, each from one
+    record.
+    """
     parts, (start, *slopes) = in_units(records[:, :-1], step.units).T, step.coefficients
     residuals = records[:, -1] - probability(added(start, parts, slopes))
     return np.column_stack([added(first, parts, rest) * residuals for first, *rest in step.inverse.T[1:]])
@@ -299,7 +290,7 @@ def logistic_steps_of_records(records: np.ndarray, step: LogisticStep) -> np.nda
 def difference_of_mean_errors(
     counts: Counts, columns: RegressionColumns, lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float], rows: int
 ) -> float:
-    """Return |difference of the summed absolute errors of two lines over the rows|, divided by a public number of rows."""
+    """Return |difference of the summed absolute errors of two lines|, divided by a public number of rows."""
     records = original_records(counts, columns)
 
     def gaps(some: slice) -> np.ndarray:
@@ -310,12 +301,12 @@ def difference_of_mean_errors(
 
 
 def exact_sum(values: np.ndarray) -> Fraction | float:
-    """Return the exact sum of numbers, or NaN if one of them is not finite. `float` of the result is what `math.fsum` returns.
+    """Return the exact sum of numbers, or NaN if one of them is not finite. `float` of the result is what `math.fsum`
+    returns.
 
-    Each number is split into a multiple of a power of 2 and a remainder. The power is so large that 64 bits can contain the sum
-    of the multiples, and the remainder is at most half the power. Multiples and remainders are exact, because numbers are only
-    scaled by powers of 2, rounded to whole numbers and replaced by their remainders, which need no more bits than the numbers.
-    The remainders are split in the same way, until all of them are 0.
+    Each number is split into a multiple of a power of 2, so large that 64 bits contain the sum of the multiples, and a
+    remainder of at most half the power. Both are exact, because scaling by powers of 2, rounding and remainders need no
+    more bits. Remainders are split in the same way, until all of them are 0.
     """
     total = Fraction(0)
     while largest := float(np.abs(values).max(initial=0.0)):
@@ -335,7 +326,7 @@ def absolute_errors(records: np.ndarray, model: LinearModel, lowest: float, high
 
 
 def in_units(features: np.ndarray, units: StandardUnits) -> np.ndarray:
-    """Standardise the (n, d) features of records by the means and standard deviations in `units`, elementwise."""
+    """Standardise the (n, d) features of records, elementwise."""
     return (features - units.centres) / units.deviations
 
 
@@ -348,5 +339,5 @@ def added(start: float | np.ndarray, parts: np.ndarray, slopes: Iterable[float])
 
 
 def probability(scores: np.ndarray) -> np.ndarray:
-    """Return the (n,) probabilities for log odds. Log odds are clipped to +-700, so that exp does not overflow."""
+    """Return the (n,) probabilities for log odds, which are clipped to +-700 so that exp does not overflow."""
     return 1 / (1 + np.exp(-np.clip(scores, -700, 700)))

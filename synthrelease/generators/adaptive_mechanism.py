@@ -1,13 +1,12 @@
 """The private half of adaptive generators: choose tables privately and measure them with noise, within one budget.
 
-Private: the counts of the table, its exact sub-tables and their distances from a model's expected counts. Out: noisy tables and
-the indices of chosen tables, public. A generator sees the private table only through `PrivateTables`, which `Door.spend` opens.
-The next question, and its part of the budget, may depend on all answers so far. When the budget is spent, no question is
-answered.
+Private: the counts of the table, its exact sub-tables and their distances from a model's expected counts. Out: noisy tables
+and the indices of chosen tables, public. A generator sees the private table only through `PrivateTables`, which
+`Door.spend` opens. Questions, and their parts of the budget, may depend on earlier answers.
 
 Guarantee: all answers together cost the budget, which is an epsilon or a rho. A rho states zero-concentrated differential
-privacy, or equals mu^2 / 2 if the noise is mu-Gaussian. Neighbours replace one record, which changes at most two counts of a
-table, each by 1 (l1 sensitivity 2, `TABLE_CHANGE`), and a score by at most two weights.
+privacy, or equals mu^2 / 2 if the noise is mu-Gaussian. Neighbours replace one record, which changes at most two counts of
+a table, each by 1 (l1 sensitivity 2, `TABLE_CHANGE`), and a score by at most two weights.
 """
 
 from __future__ import annotations
@@ -49,21 +48,20 @@ def distances_of(tables: CompetingTables, exact: Iterable[np.ndarray]) -> np.nda
 
 
 def scores_of(tables: CompetingTables, distances: np.ndarray) -> list[int]:
-    """Return the score of each table for the private choice of the next measurement; large errors of the model score high.
+    """Return each table's score for the private choice of the next measurement; large errors of the model score high.
 
-    Scores are Python integers, because products of 64-bit integers could overflow: weights with twelve decimals are whole
-    numbers up to 10^12. A score that overflowed could differ by 2^64 between neighbours.
+    Scores are Python integers: a product of 64-bit integers that overflowed could differ by 2^64 between neighbours.
     """
     return (tables.weights.astype(object) * (distances.astype(object) - tables.handicaps)).tolist()
 
 
 class Budgeted:
-    """The base class of objects that hold private counts and answer questions about them with noise. Each answer costs a
-    part of the budget; when the budget is spent, no answer is given.
+    """Holds private counts and answers questions about them with noise, each at a part of the budget. Without budget, there
+    is no answer.
 
     Attributes
     ----------
-    left : the budget that is not yet spent.
+    left : the budget that is left.
     """
 
     def __init__(self, budget: Fraction, entropy: SystemEntropy):
@@ -76,15 +74,15 @@ class Budgeted:
 
 
 class PrivateTables(Budgeted):
-    """Answer questions about the sub-tables of a private table with noise, within a fixed budget. The message of an error
-    shows no details, because it could reveal private data.
+    """Answer questions about the sub-tables of a private table with noise, within a fixed budget. Error messages show no
+    details.
 
     Privacy
     -------
     Neighbours replace one record. With `budget` rho all answers together are rho-zero-concentrated (`Gaussian`) or sqrt(2
-    rho)-Gaussian (`ExactlyGaussian`); with `budget` epsilon they are epsilon-DP (`Laplace`). This guarantee holds for any
-    questions. Each answer has its own guarantee for any question that depends on earlier answers. The parts never add up to
-    more than the fixed budget (theory 12.10, a budget that answers share out; Feldman & Zrnic 2021; theory 9.16, a Gaussian
+    rho)-Gaussian (`ExactlyGaussian`); with `budget` epsilon they are epsilon-DP (`Laplace`). This holds for any questions,
+    because each answer has its own guarantee, for any question that depends on earlier answers, and the parts never add up
+    to more than the budget (theory 12.10, a budget that answers share out; Feldman & Zrnic 2021; theory 9.16, a Gaussian
     budget that answers share out).
     """
 
@@ -97,29 +95,29 @@ class PrivateTables(Budgeted):
         self._known: tuple[CompetingTables, np.ndarray] | None = None
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> None:
-        """Merge the private table to coarser bins for all later questions. The bins may depend on earlier answers, because
-        neighbouring tables remain neighbours after merging.
+        """Merge the private table to coarser bins for all later questions. The bins may depend on earlier answers:
+        neighbours remain neighbours.
         """
         self._counts = opaque(lambda: self._counts.merge(layout, maps))
         self._exact, self._held, self._known = opaque(lambda: lattice(self._counts)), {}, None
 
     def table(self, columns: Columns, part: Fraction) -> np.ndarray:
-        """Return the noisy int64 counts of the table of these columns, at the cost of `part` of the budget."""
+        """Return the noisy int64 counts of the table of these columns, for `part` of the budget."""
         self._take(part)
         exact = opaque(lambda: self._exact_of(columns))
         return opaque(lambda: self._noisy(exact.ravel(), part).reshape(exact.shape))
 
     def bins(self, column: int, part: Fraction) -> np.ndarray:
-        """Return the noisy int64 counts of a column's bins, as before any `merge`, at the cost of `part` of the budget."""
+        """Return the noisy int64 counts of a column's bins, as before any `merge`, for `part` of the budget."""
         self._take(part)
         return opaque(lambda: self._noisy(self._bins.get((column,)), part))
 
     def total(self, columns: Columns, scores: np.ndarray, part: Fraction) -> int:
-        """Return a noisy sum over all rows, at the cost of `part` of the budget. Each row adds the public whole-number
-        score of its cell in the table of these columns.
+        """Return a noisy sum over all rows, for `part` of the budget. Each row adds the public whole-number score of its
+        cell.
 
-        Sensitivity: replacing a record subtracts one score and adds another, so the sum changes by at most the highest score
-        minus the lowest (theory 12.12, scored sums).
+        Sensitivity: replacing a record subtracts one score and adds another, so the sum changes by at most the highest
+        score minus the lowest (theory 12.12, scored sums).
         """
         sizes = tuple(self._counts.layout.sizes[column] for column in columns)
         whole = np.array(scores)
@@ -134,12 +132,12 @@ class PrivateTables(Budgeted):
         return int(opaque(lambda: self.noisy(exact, sensitivity=span**self.power, part=part, entropy=self._entropy))[0])
 
     def choice(self, competing: CompetingTables, part: Fraction) -> int:
-        """Privately choose a table that the model fits badly, and return its index. The score is weight * (l1 distance between
-        exact and expected counts - handicap); the handicap is the mean l1 error from measurement noise.
+        """Privately choose a table that the model fits badly, and return its index. The score is weight * (l1 distance
+        between exact and expected counts - handicap); the handicap is the mean l1 error from measurement noise.
 
-        Sensitivity: two counts of a table change by 1, so its distance changes by at most 2, and its score by at most twice its
-        weight (theory 12.9, tables and their distances). All numbers are integers. Several choices may be made among tables of
-        the same model: the expected counts, which are public, do not change between them, and each choice takes its own part.
+        Sensitivity: two counts of a table change by 1, so its distance changes by at most 2, and its score by at most twice
+        its weight (theory 12.9, tables and their distances). All numbers are integers. Several choices may use the same
+        expected counts, which are public; each takes its own part.
         """
         self._take(part)
         scores = opaque(lambda: scores_of(competing, self._distances(competing)))
@@ -147,10 +145,8 @@ class PrivateTables(Budgeted):
         return opaque(lambda: self.chosen(scores, sensitivity=sensitivity, part=part, entropy=self._entropy))
 
     def _hold(self, competing: Sequence[Columns]) -> None:
-        """Count the exact tables that may be selected, and keep them in memory, so that later rounds read no rows again.
-
-        The table of a pair is summed from a stored table of more columns that contains the pair. A table that exceeds the
-        memory limit is counted again in every round.
+        """Count the exact tables that may be selected, and keep them, so that later rounds read no rows again. Pairs are
+        summed from stored larger tables. Tables beyond the memory limit are counted in every round.
         """
         sizes, room = self._counts.layout.sizes, KEPT_CELLS - sum(table.size for table in self._held.values())
         groups = column_groups(self._counts.layout, 2, len(self._counts) // 4)
@@ -184,10 +180,10 @@ class PrivateTables(Budgeted):
 
     @staticmethod
     def noisy(values: np.ndarray, *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> np.ndarray:
-        """Return (k,) int64 values with noise, at the cost of `part` of a budget.
+        """Return (k,) int64 values with noise, for `part` of a budget.
 
-        `sensitivity` bounds the l1 distance of the vectors of neighbours, or their squared l2 distance for Gaussian noise. If
-        each count changes by at most 1, both distances have the same bound.
+        `sensitivity` bounds the l1 distance of the vectors of neighbours, or their squared l2 distance for Gaussian noise.
+        If each count changes by at most 1, both distances have the same bound.
         """
         raise NotImplementedError
 
@@ -199,12 +195,12 @@ class PrivateTables(Budgeted):
 
     @staticmethod
     def epsilon_of_choice(part: Fraction) -> Fraction:
-        """Return the epsilon of a private choice that costs this part of a budget: the part itself if it is an epsilon."""
+        """Return the epsilon of a private choice that costs this part of a budget."""
         return part
 
     @classmethod
     def variance(cls, part: Fraction) -> float:
-        """Return, or bound closely, the noise variance of each count of a table that is measured for `part` of a budget."""
+        """Return, or bound closely, the noise variance of each count of a table for `part` of a budget."""
         return cls.squares * cls.law.of_table(part).scale ** 2
 
     selector: ClassVar[str] = "exponential"
@@ -242,8 +238,8 @@ class Gaussian(PrivateTables):
 
 
 class ExactlyGaussian(Gaussian):
-    """Answers with a Gaussian guarantee, which is stronger than zCDP: with budget rho, all answers together are sqrt(2
-    rho)-Gaussian. A private choice costs more than with `Gaussian`.
+    """Answers with a Gaussian guarantee, stronger than zCDP: with budget rho, all together are sqrt(2 rho)-Gaussian. A
+    private choice costs more than with `Gaussian`.
 
     The squares of mu add up, even if earlier answers determine each part (theory 9.16, a Gaussian budget that answers share
     out).
@@ -251,8 +247,8 @@ class ExactlyGaussian(Gaussian):
 
     @staticmethod
     def epsilon_of_choice(part: Fraction) -> Fraction:
-        """Return the largest epsilon, rounded down, at which a choice by the exponential mechanism costs at most this part
-        of a Gaussian budget (theory 9.15, Gaussian price of a choice).
+        """Return the largest epsilon, rounded down, of an exponential mechanism that costs at most this part of a Gaussian
+        budget (theory 9.15, Gaussian price of a choice).
         """
         return choice_epsilon(part)
 
@@ -272,5 +268,5 @@ class Laplace(PrivateTables):
 
 
 def opened(counts: Counts, kind: type[Gaussian | Laplace], budget: Fraction, entropy: SystemEntropy) -> PrivateTables:
-    """Return an object that holds the private counts and gives only noisy answers, at a cost of at most `budget`."""
+    """Return an object that holds the private counts and gives only noisy answers, within `budget`."""
     return kind(counts, budget, entropy)

@@ -1,7 +1,7 @@
 """The private half of the GAN families: measure noisy frequencies of bins and noisy gradients of a critic.
 
-Private: the counts of the table, the gradient of each row of the table, and the exact sum of these gradients. Out: noisy sums
-of gradients and noisy frequencies, public. `patectgan` also uses the frequencies.
+Private: the counts of the table, the gradient of each row of the table, and the exact sum of these gradients. Out: noisy
+sums of gradients and noisy frequencies, public. `patectgan` also uses the frequencies.
 
 Guarantee: rho-zero-concentrated; neighbours replace one record. The frequencies cost rho_1, and each gradient costs an
 equal part of the rest. Replacing a record changes two counts of a column by 1 and replaces one clipped gradient. So a sum
@@ -9,7 +9,7 @@ of gradients has sensitivity 2 clip in l2 norm, plus rounding (`noisy_gradient`)
 (theory 12.5, clipped gradient).
 
 Unlike in Xie, Lin, Wang, Wang & Zhou (2018) and in DPCTGAN, every step takes the gradient over all rows, not over a random
-batch. Equal rows have the same gradient, so a step costs one pass over the distinct rows. No accounting of batches is needed.
+batch, so no accounting of batches is needed.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ class NoisyGradients(Budgeted):
         self._counts = counts
 
     def frequencies(self, part: Fraction) -> Frequencies:
-        """Return the noisy frequencies of the bins of all columns, at the cost of `part` of the budget."""
+        """Return the noisy frequencies of the bins of all columns, for `part` of the budget."""
         self._take(part)
         return opaque(lambda: noisy_frequencies(self._counts, part, self._entropy))
 
     def gradient(self, critic: Network, clip: float, part: Fraction, row_weights: RowWeights | None = None) -> Weights:
-        """Return the noisy sum over rows of the gradient of the critic's score, at the cost of `part` of the budget."""
+        """Return the noisy sum over rows of the gradient of the critic's score, for `part` of the budget."""
         self._take(part)
         return opaque(lambda: noisy_gradient(critic, self._counts, clip, part, self._entropy, row_weights))
 
 
 def closed_rows(counts: Counts, budget: Fraction, entropy: SystemEntropy) -> NoisyGradients:
-    """Return an object that holds the private rows and gives only noisy answers, at a cost of at most `budget`."""
+    """Return an object that holds the private rows and gives only noisy answers, within `budget`."""
     return NoisyGradients(counts, budget, entropy)
 
 
@@ -78,8 +78,7 @@ def noisy_gradient(
     Parameters
     ----------
     clip : largest l2 norm of a row's weighted gradient.
-    rho : the budget of this sum.
-    row_weights : public weights of gradients, by the bin of the row in one column, or None for equal weights.
+    row_weights : public weights by the bin of the row in one column, or None.
 
     Privacy
     -------
@@ -110,9 +109,9 @@ def clipped_sum_of_cells(
 ) -> Weights:
     """Return the sum over rows of the clipped gradients of the critic's score. Rows are given as cells with counts.
 
-    The input of a hidden unit is added column by column, so it depends on the row alone. A matrix product would add in an order
-    that depends on the number of rows. If the input is 0 up to rounding, the slope of the rectifier would then depend on other
-    rows of the table. Later steps have no such discontinuity: the order of additions in a matrix product changes the result by
+    The input of a hidden unit is added column by column, so it depends on the row alone. A matrix product would add in an
+    order that depends on the number of rows; for an input of 0 up to rounding, the slope of the rectifier would then depend
+    on other rows. Later steps have no such discontinuity: the order of additions in a matrix product changes the result by
     an error that the sensitivity in `noisy_gradient` covers.
 
     Parameters
@@ -120,7 +119,7 @@ def clipped_sum_of_cells(
     places : (cells, columns) the index of each cell's bins among the bins of all columns.
     times : (cells,) number of rows of each cell.
     clip : largest l2 norm of a weighted gradient.
-    weights : (cells,) factors of the gradients before clipping, above 0; 1 when omitted.
+    weights : (cells,) factors of the gradients before clipping, above 0, or None for 1.
     """
     from scipy.sparse import csr_array  # imported here, because `plan` needs no scipy
 
@@ -141,13 +140,11 @@ def clipped_sum_of_cells(
 
 
 def clipped_shares(norms: np.ndarray, clip: float) -> np.ndarray:
-    """Return the factors that clip gradients of these norms, reduced by 1e-12 to allow for the rounding of a norm."""
+    """Return the factors that clip gradients of these norms, reduced by 1e-12 for the rounding of a norm."""
     return np.minimum(1.0, clip * (1 - 1e-12) / norms)  # the derivative by the last bias is 1, so no norm is 0
 
 
 def places(counts: Counts, chunk: slice) -> np.ndarray:
-    """Return a (cells, columns) array with the bin of each cell of the chunk in each column. The bins of all columns are
-    numbered in one sequence, so those of the second column follow those of the first.
-    """
+    """Return a (cells, columns) array with the bin of each cell of the chunk in each column, numbered across all columns."""
     starts = np.cumsum([0, *counts.layout.sizes])[:-1]
     return np.stack([start + digits[chunk] for start, digits in zip(starts, counts.bins, strict=True)], axis=1)

@@ -49,13 +49,12 @@ class QueryAnswers(Budgeted):
         self._exact, self._kind = exact_answers(counts, pool), kind
 
     def worst(self, expected: np.ndarray, part: Fraction) -> int:
-        """Privately choose the index of a query whose expected count is far off, at the cost of `part` of the budget."""
+        """Privately choose the index of a query whose expected count is far off, for `part` of the budget."""
         self._take(part)
         errors = opaque(lambda: np.abs(self._exact - expected).tolist())
         return opaque(lambda: self._kind.chosen(errors, sensitivity=1, part=part, entropy=self._entropy))
 
     def count(self, number: int, part: Fraction) -> int:
-        """Return the noisy count of a query, at the cost of `part` of the budget."""
         self._take(part)
         return int(opaque(lambda: self._kind.noisy(self._exact[[number]], sensitivity=1, part=part, entropy=self._entropy))[0])
 
@@ -63,11 +62,10 @@ class QueryAnswers(Budgeted):
 def answered(
     counts: Counts, budget: Fraction, entropy: SystemEntropy, pool: QueryPool, kind: type[PrivateTables]
 ) -> QueryAnswers:
-    """Return an object that holds the exact answers and gives only noisy ones, at a cost of at most `budget`."""
+    """Return an object that holds the exact answers and gives only noisy ones, within `budget`."""
     return QueryAnswers(counts, budget, entropy, pool, kind)
 
 
 def exact_answers(counts: Counts, pool: QueryPool) -> np.ndarray:
-    """Return the (n_queries,) exact numbers of rows in the cells of all queries."""
     marginals = lattice(counts)
     return np.concatenate([marginals.get(columns).ravel()[cells] for columns, cells in pool.tables])

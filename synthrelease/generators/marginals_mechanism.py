@@ -3,21 +3,21 @@
 Private: the counts of the table, and the exact values in its atomic cells. Out: `NoisyMarginal` and `NoisySum`, public.
 
 Guarantee: eps-DP, where eps is the sum of all eps_j and eps_i; neighbours replace one record. The choice of tables and sums
-is public. Replacing a record decreases one count of a table and increases another, so a table has l1 sensitivity 2. A sum
-of public integer scores changes by at most the highest minus the lowest score, which is its stated `sensitivity` (theory
-12.12, scored sums). Each of the sums that share one noise changes by at most its sensitivity, and together they cost eps_i
-(theory 9.18, one noise for many numbers). Costs add up by sequential composition.
+is public. Replacing a record moves one row between two cells of a table, so a table has l1 sensitivity 2. A sum of public
+integer scores changes by at most the highest minus the lowest score, which is its stated `sensitivity` (theory 12.12,
+scored sums). Each of the sums that share one noise changes by at most its sensitivity, and together they cost eps_i (theory
+9.18, one noise for many numbers). Costs add up by sequential composition.
 
 With Gaussian noise only tables are measured. Each has squared l2 sensitivity 2 and costs rho_j. Together they satisfy
 mu-Gaussian differential privacy, where mu^2 / 2 is the sum of all rho_j (theory 9.13, rounded Gaussian noise).
 
-Rare bins that are counted separately have no additional cost: each of their rows is in one count and in no table, and adds the
-middle score to every sum. So a record that leaves or enters such a bin changes tables and sums by half as much, and changes one
-count by 1, which uses half of the budget (theory 12.14, bins counted apart).
+Rare bins that are counted separately have no additional cost: each of their rows is in one count and in no table, and adds
+the middle score to every sum. So a record that leaves or enters such a bin changes tables and sums by half as much, and
+changes one count by 1, which uses half of the budget (theory 12.14, bins counted apart).
 
 Agreements of pairs of two-bin columns, and counts of these columns, together cost their part of the budget. If a replaced
-record changes in m of d columns, m counts change. An agreement changes only if exactly one column of the pair changes (theory
-12.17, agreements of pairs).
+record changes in m of d columns, m counts change. An agreement changes only if exactly one column of the pair changes
+(theory 12.17, agreements of pairs).
 """
 
 from __future__ import annotations
@@ -58,11 +58,9 @@ def measured(
     Parameters
     ----------
     tables : the columns and the cost of each table.
-    kind : the kind of noise.
     sums : the sums to measure, without values.
-    bins : the rare bins that are counted separately.
     budget : the total cost of all tables, sums and agreements.
-    agreeing : the pairs that are measured as agreements, and the cost of these agreements.
+    agreeing : the pairs that are measured as agreements, and their cost.
     """
     rest = without(counts, bins)
     of_tables = measure_tables(rest, tables, kind, entropy)
@@ -76,8 +74,8 @@ def measured(
 def count_apart(
     counts: Counts, bins: Sequence[RareBin], kind: type[CountNoise], budget: Fraction, entropy: SystemEntropy
 ) -> tuple[NoisyBin, ...]:
-    """Return the noisy number of rows of each rare bin, each measured at half of `budget`. A row in several rare bins is
-    counted only in the first of them. So replacing a record changes at most two of the counts, each by 1.
+    """Return the noisy number of rows of each rare bin, at half of `budget`. A row in several rare bins counts only in the
+    first. So replacing a record changes at most two of the counts, each by 1.
     """
     if not bins:
         return ()
@@ -108,16 +106,16 @@ def measure_tables(
 def measure_agreements(
     counts: Counts, agreeing: AgreeingPairs, part: Fraction, kind: type[CountNoise], entropy: SystemEntropy
 ) -> NoisyAgreements | None:
-    """Measure, with noise, the number of rows in the second bin of each column and, for each pair of columns, the number of
-    rows in which both have the same bin.
+    """Measure, with noise, the number of rows in the second bin of each column, and in the same bin of both columns of each
+    pair.
 
     Privacy
     -------
     The measurements are eps-DP or sqrt(2 rho)-Gaussian, where eps or rho is the part of the budget; neighbours replace one
-    record. A record that changes in m columns changes m counts, each by 1. The record also changes the agreement of a pair by 1
-    if exactly one column of the pair changes. The noise is independent, so the total loss is the sum of the single losses. In
-    units of part / `price`, the loss of each changed count is `ratio`, and the loss of each changed agreement is 1. The sum is
-    at most `price`.
+    record. A record that changes in m columns changes m counts, each by 1. The record also changes the agreement of a pair
+    by 1 if exactly one column of the pair changes. The noise is independent, so the total loss is the sum of the single
+    losses. In units of part / `price`, the loss of each changed count is `ratio`, and the loss of each changed agreement is
+    1. The sum is at most `price`.
     """
     if not agreeing.pairs:
         return None
@@ -135,11 +133,11 @@ def measure_agreements(
 
 
 def measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntropy, *, apart: int = 0) -> tuple[NoisySum, ...]:
-    """Measure every sum with noise. A single sum has its own noise; the successive sums of a group share one noise vector.
+    """Measure every sum with noise. The successive sums of a group share one noise vector.
 
     Parameters
     ----------
-    apart : the number of rows in rare bins; each adds the middle score to every sum.
+    apart : the rows in rare bins; each adds the middle score to every sum.
     """
     marginals = lattice(counts)
     exact = np.array([_total(scored, counts, marginals) + apart * _MIDDLE for scored in asked], dtype=np.int64)
@@ -158,7 +156,7 @@ def measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntro
 
 
 def without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
-    """Return the rows that are in none of these rare bins. If `counts` has finer (atomic) bins, the result has them, too."""
+    """Return the rows in none of these rare bins, with the finer (atomic) bins of `counts` if any."""
     if not bins:
         return counts
     if not isinstance(counts, BinnedCounts):
@@ -169,9 +167,7 @@ def without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
 
 
 def _total(scored: NoisySum, counts: Counts, marginals: Lattice) -> int:
-    """Return the exact sum. A sum of scores of bins is computed from the table of its columns. A sum of exact values is
-    computed from the atomic bins, the finest bins of the data.
-    """
+    """Return the exact sum: of scores of bins from the table of its columns, of exact values from the atomic bins."""
     if scored.own is None:
         return int((marginals.get(scored.columns) * scored.scores).sum())
     if isinstance(counts, BinnedCounts):

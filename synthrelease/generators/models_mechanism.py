@@ -49,10 +49,9 @@ def measured_models(
 
     Parameters
     ----------
-    counts : counts on the bins of the transformation, with their atomic cells.
-    blocks : the functions whose sums share one noise, with the epsilon of each block.
-    tables : the means of groups, each with its epsilon.
-    transformation : the map to the released bins, which define the groups.
+    blocks : the functions whose sums share one noise, with their epsilon.
+    tables : the means of groups, with their epsilons.
+    transformation : the map to the released bins.
     """
     rows, schema = atoms_of(counts, transformation), transformation.schema
     return NoisyModels(
@@ -72,19 +71,18 @@ def noisy_totals(
 def noisy_shares(
     rows: Counts, table: GroupMeans, transformation: Transformation, epsilon: Fraction, entropy: SystemEntropy
 ) -> tuple[tuple[int, int, int], ...]:
-    """Measure with noise three sums for each group (`group_shares`), from which its mean follows. Replacing a record
-    changes the sums of all groups together by at most 2 SHARES in l1 norm."""
+    """Measure with noise three sums for each group (`group_shares`). Replacing a record changes the sums of all groups
+    together by at most 2 SHARES in l1 norm."""
     exact = group_shares(rows, table, transformation)
     noisy = discrete_laplace(exact.ravel(), sensitivity=2 * SHARES, epsilon=epsilon, entropy=entropy)
     return tuple((first, second, third) for first, second, third in noisy.reshape(-1, 3).tolist())
 
 
 def group_shares(rows: Counts, table: GroupMeans, transformation: Transformation) -> np.ndarray:
-    """Return (n_groups, 3) exact sums, from which the mean of a value in each group follows. Each row adds (1 - t)^2, 2 t
-    (1 - t) and t^2 to the sums of its group; t, from 0 to 1, is the position of its value between the limits.
+    """Return (n_groups, 3) exact sums. Each row adds (1 - t)^2, 2 t (1 - t) and t^2 to the sums of its group; t, from 0 to
+    1, is the position of its value between the limits.
 
-    These shares determine the number of rows of a group, and its sums of t and t^2. A row that satisfies the conditions of two
-    groups belongs to the first group.
+    They determine the number of rows of a group, and its sums of t and t^2. A row of two groups belongs to the first.
     """
     schema, by = transformation.schema, table.by
     distinct, digits = _distinct(rows, columns_of([table.value, *table.groups, table.rows]) | ({by} - {""}))
@@ -113,7 +111,7 @@ def _total(rows: Counts, function: RowFunction, schema: Schema) -> int:
 
 
 def _distinct(rows: Counts, names: set[str]) -> tuple[Counts, Digits]:
-    """Return the distinct combinations of these columns in the rows, and the atomic (finest) bins of each, by column."""
+    """Return the distinct combinations of these columns in the rows, and the atomic bins of each, by column."""
     ordered = tuple(index for index, name in enumerate(rows.layout.columns) if name in names)
     distinct = rows.project(ordered)
     return distinct, {rows.layout.columns[column]: distinct.digits(axis) for axis, column in enumerate(ordered)}
@@ -123,14 +121,12 @@ def _distinct(rows: Counts, names: set[str]) -> tuple[Counts, Digits]:
 
 
 def _values(value: Value, schema: Schema, digits: Digits) -> np.ndarray:
-    """Return the (n_cells,) values of a column, clipped and scaled to the range from -1 to 1; 0 for rows without a value."""
+    """Return the (n_cells,) values of a column, clipped and scaled to [-1, 1]; 0 for rows without a value."""
     scaled = (schema[value.column].atoms.known_numbers - value.middle) / value.half
     return np.clip(np.where(np.isfinite(scaled), scaled, 0.0), -1.0, 1.0)[digits[value.column]]
 
 
 def _meets(rule: Rule, schema: Schema, digits: Digits) -> np.ndarray:
-    """Return an (n_cells,) mask of the rows that meet a condition."""
-
     def leaf(part: Comparison | Gap | Count) -> Truth:
         if not isinstance(part, Comparison):
             raise TypeError("expected a condition that compares one column with values")
@@ -141,7 +137,7 @@ def _meets(rule: Rule, schema: Schema, digits: Digits) -> np.ndarray:
 
 
 def _counted(rows: Rows, schema: Schema, digits: Digits) -> np.ndarray:
-    """Return an (n_cells,) mask of the rows that meet the condition of a question and have values in its columns."""
+    """Return an (n_cells,) mask of the rows that a question uses."""
     kept = np.ones(len(next(iter(digits.values()))), dtype=bool)
     if rows.rule is not None:
         kept &= _meets(rows.rule, schema, digits)

@@ -1,17 +1,17 @@
-"""The private half of `patectgan`: teachers on disjoint parts of the table vote whether rows are real, and noise is added to
-their votes (PATE, Papernot et al. 2017).
+"""The private half of `patectgan`: teachers on disjoint parts of the table vote whether rows are real, and noise is added
+to their votes (PATE, Papernot et al. 2017).
 
-Private: the counts of the table, the assignment of rows to teachers, the teachers' counts of their rows, and the exact votes.
-Out: noisy votes and noisy frequencies, public.
+Private: the counts of the table, the assignment of rows to teachers, the teachers' counts of their rows, and the exact
+votes. Out: noisy votes and noisy frequencies, public.
 
 Guarantee: rho-zero-concentrated; neighbours replace one record. The frequencies cost rho_1, and the votes of each step cost
 an equal part of the rest. Replacing a record changes the votes of one teacher. So each of k counts of votes changes by at
 most 1, and their squared l2 sensitivity is k.
 
-Each row of the table belongs to one teacher. This teacher is drawn uniformly and exactly, independently of everything else. So
-replacing a row replaces one row of one teacher (theory 12.8, votes of teachers). A teacher is not a network. It counts the bins
-of its rows, and how much more often pairs of bins occur than under independence. It votes that a row is real if the row's bins
-and pairs are more frequent among its own rows than among generated rows.
+The teacher of each row is drawn uniformly and exactly, independently of everything else. So replacing a row replaces one
+row of one teacher (theory 12.8, votes of teachers). A teacher is not a network: it counts the bins of its rows, and how
+much more often pairs of bins occur than under independence. It votes that a row is real if the row's bins and pairs are
+more frequent among its own rows than among generated rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TEACHER_CHUNK = 2**17
 
 
 class Pairs:
-    """All pairs of columns, including each column with itself; their tables are stored one after the other in one array.
+    """All pairs of columns, each column with itself included; their tables form one array.
 
     Attributes
     ----------
@@ -52,19 +52,14 @@ class Pairs:
         return len(self.columns)
 
     def places(self, bins: list[np.ndarray]) -> np.ndarray:
-        """For each pair of columns, return the position of every row's cell in the array with the tables of all pairs,
-        (pairs, rows). `bins` has the (rows,) bins of every column.
-        """
+        """Return the position of every row's cell in this array, (pairs, rows), given the (rows,) bins of every column."""
         cells = [start + bins[a] * self._sizes[b] + bins[b] for start, (a, b) in zip(self._starts, self.columns, strict=False)]
         return np.stack(cells)
 
     def surplus(self, tables: np.ndarray) -> np.ndarray:
-        """Return, for each pair of bins, how many more rows have it than would be expected if the columns were independent,
-        as an array (tables, cells). For a column with itself, return the number of rows in each bin.
-
-        Parameters
-        ----------
-        tables : (tables, cells) counts of pairs, or expected counts. Each row of the array is treated separately.
+        """Return, for each pair of bins, how many more rows have it than under independence, as an array (tables, cells);
+        for a column with itself, the number of rows in each bin. Each row of `tables` (counts of pairs, or expected counts)
+        is treated separately.
         """
         surpluses = []
         for start, (a, b) in zip(self._starts, self.columns, strict=False):
@@ -76,7 +71,7 @@ class Pairs:
 
 
 class Teachers:
-    """Teachers: parts of the rows. Each part counts its rows by pairs of bins, and votes on whether other rows look real.
+    """Parts of the rows, each of which counts its rows by pairs of bins, and votes on whether other rows look real.
 
     Attributes
     ----------
@@ -88,14 +83,14 @@ class Teachers:
 
     @cached_property
     def surplus(self) -> np.ndarray:
-        """Return, for each teacher, how many more of its rows have each pair of bins than under independence, (teachers,
-        cells of all pairs). Use this property only after all rows are assigned, because it is cached.
+        """Return the surplus (`Pairs.surplus`) of each teacher's rows, (teachers, cells of all pairs). Cached: use it only
+        after all rows are assigned.
         """
         return self.pairs.surplus(self.tables)
 
     @classmethod
     def dealt(cls, counts: Counts, pairs: Pairs, number: int, entropy: SystemEntropy) -> Teachers:
-        """Assign the rows of a private table to teachers at random, and return the teachers. The result is private."""
+        """Assign the rows of a private table to teachers at random. The result is private."""
         teachers, ends = cls(pairs, number), np.cumsum(counts.counts)
         for start in range(0, counts.total, TEACHER_CHUNK):
             cells = np.searchsorted(ends, np.arange(start, min(start + TEACHER_CHUNK, counts.total)), side="right")
@@ -103,8 +98,8 @@ class Teachers:
         return teachers
 
     def teach(self, owners: np.ndarray, bins: list[np.ndarray]) -> None:
-        """Add each row to the counts of its teacher. `owners` has the teacher of each row, `bins` its (rows,) bins in each
-        column. Counts are exact below 2^24 rows per teacher.
+        """Add each row, with its bins, to the counts of its teacher (`owners`). Counts are exact below 2^24 rows per
+        teacher.
         """
         flat = self.tables.reshape(-1)
         for places in self.pairs.places(bins):
@@ -116,12 +111,12 @@ class Teachers:
         Parameters
         ----------
         bins : the (rows,) bins of each column.
-        expected : (cells of all pairs) the expected counts of a teacher whose rows are generated; public.
+        expected : (cells of all pairs) the public expected counts of a teacher with generated rows.
 
         Notes
         -----
-        A teacher sums surplus / sqrt(expected + 1) over the pairs of a row, in a fixed order, and compares the sum with the sum
-        for generated rows. So a vote is a function of the teacher's own row of `tables` and of public numbers.
+        A teacher sums surplus / sqrt(expected + 1) over the pairs of a row, in a fixed order, and compares the sum with the
+        sum for generated rows. So a vote is a function of the teacher's own row of `tables` and of public numbers.
         """
         weights, usual = 1 / np.sqrt(expected + 1), self.pairs.surplus(expected[None])[0]
         score, threshold = np.zeros((len(self.tables), len(bins[0])), dtype=np.float32), np.zeros(len(bins[0]))
@@ -132,8 +127,7 @@ class Teachers:
 
 
 class NoisyVotes(Budgeted):
-    """Give noisy frequencies of bins and noisy votes on generated rows, within a budget rho. The voters are teachers, each
-    with its own part of the private rows.
+    """Give noisy frequencies of bins and noisy votes of teachers on generated rows, within a budget rho.
 
     Privacy
     -------
@@ -153,7 +147,7 @@ class NoisyVotes(Budgeted):
         self._teachers = Teachers.dealt(counts, pairs, teachers, entropy)
 
     def votes(self, bins: list[np.ndarray], expected: np.ndarray, part: Fraction) -> np.ndarray:
-        """Return (rows,) noisy numbers of teachers that vote that a public row is real, at the cost of `part` of the budget."""
+        """Return (rows,) noisy numbers of teachers that vote that a public row is real, for `part` of the budget."""
         self._take(part)
         return opaque(lambda: noisy_votes(self._teachers, bins, expected, rho=part, entropy=self._entropy))
 
@@ -173,7 +167,7 @@ def noisy_votes(
     Privacy
     -------
     The votes are rho-zero-concentrated, for any rows to vote on; neighbours replace one record. Given the assignment of
-    rows, only the votes of one teacher may change. So each of k counts changes by at most 1, and all counts together change
-    by at most k in squared l2 norm.
+    rows, only the votes of one teacher may change: each of k counts by at most 1, all together by at most k in squared l2
+    norm.
     """
     return rounded_gaussian(teachers.votes(bins, expected), squared_sensitivity=len(bins[0]), rho=rho, entropy=entropy)

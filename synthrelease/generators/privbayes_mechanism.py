@@ -35,7 +35,7 @@ def measured(
     selector: str,
     entropy: SystemEntropy,
 ) -> list[NoisyTable]:
-    """Choose the network's parent sets privately, then measure and return the table of each column with its parents."""
+    """Choose the network's parent sets privately, then measure the table of each column with its parents."""
     marginals = lattice(counts)
     network = _choose_structure(marginals, n, parent_sets, epsilon_structure, selector, entropy)
     return _measure(marginals, network, epsilon_tables, entropy)
@@ -43,7 +43,7 @@ def measured(
 
 def dependence_score(joint: np.ndarray, n: int) -> int:
     """Return how strongly a column depends on its parents, as an exact integer: sum |n c(x,p) - c(x) c(p)| = 2 n^2 R(X, P),
-    where c are counts. It is 0 if they are independent.
+    where c are counts.
 
     R(X, P) = 1/2 sum |Pr[x,p] - Pr[x] Pr[p]| is the score of PrivBayes (Zhang et al. 2014, Section 4.3).
 
@@ -122,9 +122,8 @@ def _measure(
 
     Privacy
     -------
-    The tables are eps-DP. Replacing one record decreases one count and increases another in each of the d tables. The l1
-    sensitivity of all tables together is 2 d, so each cell gets discrete Laplace noise of scale 2 d / eps (theory 6.3,
-    tables).
+    The tables are eps-DP. Replacing one record moves one row between two cells of each of the d tables. Their joint l1
+    sensitivity is 2 d, so each cell gets discrete Laplace noise of scale 2 d / eps (theory 6.3, tables).
     """
     tables = [marginals.joint(parents, column) for parents, column in network]
     flat = np.concatenate([table.ravel() for table in tables])

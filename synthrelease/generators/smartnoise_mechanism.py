@@ -62,14 +62,13 @@ def run_mst(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> LearnedFie
 def run_aim(
     counts: Counts, rho: Fraction, entropy: SystemEntropy, degree: int, rounds: int, max_model_size: float
 ) -> LearnedField:
-    """Run AIM. It first measures all columns. In every round, it then privately chooses a table of the workload with a large
-    model error, and measures this table.
+    """Run AIM, which measures all columns and then, in every round, a privately chosen table with a large model error.
 
     Privacy
     -------
-    The mechanism is rho-zero-concentrated for adding or removing a record. Every measured table gets Gaussian noise at 1 / (2
-    sigma^2), l2 sensitivity 1. Every choice is an exponential mechanism of cost epsilon^2 / 8 on weighted l1 errors, whose
-    sensitivity is the largest weight. The library adds up the costs, and the last round takes the rest of rho.
+    The mechanism is rho-zero-concentrated for adding or removing a record. Every measured table gets Gaussian noise at 1 /
+    (2 sigma^2), l2 sensitivity 1. Every choice is an exponential mechanism of cost epsilon^2 / 8 on weighted l1 errors,
+    whose sensitivity is the largest weight. The library adds up the costs, and the last round takes the rest of rho.
     """
     from mbi.junction_tree import hypothetical_model_size
     from snsynth.aim import aim as library
@@ -94,8 +93,8 @@ def run_aim(
 
 
 def dataset(counts: Counts) -> Any:
-    """Return the rows in the form that the library expects (an `mbi.Dataset`), over the whole public domain. A table of one
-    column gets a second column with one bin.
+    """Return the rows as the library's `mbi.Dataset` over the whole public domain. A single column gets a second one with
+    one bin.
     """
     import pandas as pd
     from mbi import Dataset, Domain
@@ -107,9 +106,8 @@ def dataset(counts: Counts) -> Any:
 
 
 class Randomness:
-    """The source of noise and of private choices for a library, which uses it instead of its own. It adds up their costs.
-
-    The account does not depend on the library's own account. A draw that would exceed `rho` is refused.
+    """The source of noise and of private choices for a library. It adds up their costs, independently of the library's
+    account, and refuses a draw that would exceed `rho`.
 
     Privacy
     -------
@@ -128,12 +126,12 @@ class Randomness:
         return noise[0] if size is None else noise.tolist()
 
     def choose(self, scores: Sequence[float], epsilon: float, sensitivity: float) -> int:
-        """Choose the index of a high score by the exponential mechanism. Scores are rounded down, so their sensitivity is one
-        step larger.
+        """Choose the index of a high score by the exponential mechanism. Scores are rounded down, so their sensitivity is
+        one step larger.
 
-        This step also covers rounding errors of the scores, as long as these differ by less than a step between neighbours. The
-        l1 distances of exact counts from public numbers, in double precision as in mbi, have an error below 2^-17 for tables of
-        up to 2^30 rows and 2^22 cells, and a step is 2^-10.
+        This step also covers rounding errors of the scores that differ by less than a step between neighbours. The l1
+        distances of exact counts from public numbers, in double precision as in mbi, have an error below 2^-17 for tables
+        of up to 2^30 rows and 2^22 cells, and a step is 2^-10.
         """
         self._spend(Fraction(float(epsilon)) ** 2 / 8)
         finite = np.nan_to_num(np.asarray(scores, dtype=float), nan=0.0)  # a score may be NaN if the public model is NaN
