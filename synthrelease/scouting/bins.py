@@ -53,7 +53,6 @@ class ScoutedBins:
 
     Attributes
     ----------
-    column : the column.
     edges : the lower edges of the bins of a numeric column, and the upper edge of its last bin; otherwise empty.
     numbers : the mean of each bin of a numeric column, computed from noisy counts.
     codes : the codes, strings or periods with a bin of their own; all others share one bin. Empty for numeric columns.
@@ -102,7 +101,6 @@ def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, ro
 
     Parameters
     ----------
-    counts : the noisy count of each code or string.
     gaps : the noisy number of rows without a value.
     rows : the number of rows of the file.
     deviation : the standard deviation of the noise of a count.
@@ -154,7 +152,6 @@ def number_bins(
     first_counts : the noisy counts of the cells of the first table.
     edges, counts : the lower edges and the noisy counts of the cells of the second table.
     gaps : the noisy number of rows without a number.
-    rows : the number of rows of the file.
     deviation : the standard deviation of the noise of a count.
     """
     ends = [*edges[1:], column.cells[-1].high]

@@ -74,7 +74,6 @@ class CodebookEntry:
     ----------
     description : the meaning of the column; empty if unstated.
     labels : the meaning of each code. The codes are written as in the file.
-    missing : codes that mean a missing answer.
     number : whether the codebook says that the column contains numbers.
     code : whether the codebook says that the column contains codes or strings.
     low, high : the smallest and the largest number, or None if unstated.
@@ -116,7 +115,6 @@ class Codebook:
 
     Attributes
     ----------
-    entries : information about each column, by name.
     positions : the positions of the columns in a fixed-width file, or None.
     key : the column that links the two record types of a hierarchical file, such as persons to households, or None.
     """
@@ -261,7 +259,6 @@ def written_as_in(columns: Mapping[str, Iterable[str | None]], book: Codebook) -
     Parameters
     ----------
     columns : for each column, the strings that it has in the file.
-    book : the codebook with the positions of the columns.
     """
     entries = dict(book.entries)
     tables = [] if book.positions is None else [book.positions.columns, *book.positions.records.values()]
@@ -392,9 +389,7 @@ class ColumnNotes:
 
     Attributes
     ----------
-    label : the label of the column, or empty.
     value_labels : the meaning of each labelled value of the column.
-    missing : values that the file declares as missing.
     missing_ranges : ranges of numbers that the file declares as missing, as (lowest, highest), both included.
     """
 

@@ -86,10 +86,8 @@ class ScoutedColumn:
 
     Attributes
     ----------
-    name, description : the name and the meaning of the column.
     kind : "listed" for a column whose codes the codebook lists, "texts" for categories without a list, "number" for numbers.
     codes : the meaning of each code, except the codes for missing answers.
-    missing : strings that mean a missing answer.
     low, high : the smallest and the largest number, or None if the codebook does not state it.
     whole : whether the numbers are integers. If so, any other number is treated as a string that is not a number.
     limits : numbers such as 37 weeks, the limit of births at term, at which a bin always begins.
@@ -273,9 +271,7 @@ def scouted_columns(
 
     Parameters
     ----------
-    entries : the codebook's entry for each column, by name.
-    only : names of the columns to count, or None for all columns.
-    leave_out : names of columns that are not counted.
+    only : the columns to count, or None for all.
 
     Raises
     ------

@@ -100,17 +100,11 @@ class ScoutDocument(Part):
 
     Attributes
     ----------
-    format, kind : version and kind of the document.
-    title : title of the scout.
     rows : the exact number of rows of the private file or, with a key, of persons; one row of each person was counted.
     unit, key, first_by, missing_keys : the unit of protection, as in [unit] of the release's configuration.
     epsilon_exact, delta_exact, rare_exact, tests_exact, rho_exact : the cap, which was fixed before the scout
         (`privacy.cap.Cap`).
     tables_exact : the cost of all tables. The rest of the cost of the scout pays for the measure of dependence.
-    input : format of the private file.
-    columns : the counted columns.
-    dependence : the measure of dependence.
-    written_by : version of the program.
     """
 
     format: Literal[1]

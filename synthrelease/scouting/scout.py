@@ -68,8 +68,6 @@ class Scouting:
 
     Attributes
     ----------
-    title : title of the scout for its pages.
-    columns : the columns to count, as described by the codebook.
     policy : format of the private file: delimiter, encoding, decimal sign and positions of columns.
     unit : the unit that the guarantee protects: a row, or all rows of a person (the rows with the same key).
     cap : the budget of scout and release together.
@@ -174,7 +172,6 @@ def cap_of(
 
     Parameters
     ----------
-    epsilon, delta : budget of scout and release together.
     rho : the cost of the scout. By default, a twentieth of the rho that the cap allows pays for the tables, and a fifth of
         this amount is added for the measure of dependence. It must be None if delta is 0.
     tests : epsilon that is reserved for tests and criteria of the release; by default 12% of the cap. If delta is 0, it is
@@ -266,11 +263,8 @@ def scout(
 
     Parameters
     ----------
-    scouting : settings of the scout.
     data : the private file.
-    ledger : path of the ledger.
     out : the folder to write; it must not exist.
-    dataset : name of the dataset in the ledger.
     expect_head : the expected head of the ledger, as noted in the steward's logbook.
     charged : a function that is called with the ledger's statement after the charge.
 

@@ -54,7 +54,6 @@ def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: M
     Parameters
     ----------
     release : the configuration, with the content of its codelists, and rules with released categories instead of levels.
-    priors : the public tables, by their names in the configuration.
     """
     settings = release.model_dump(mode="json", exclude={*WORDS, *PATHS, "acceptance"}, exclude_unset=True)
     if release.series is not None and (fixed := release.series.fixed):

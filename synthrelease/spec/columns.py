@@ -1,7 +1,7 @@
 """Build a `Column`, with its atomic bins and alternative binnings, from its table in the configuration, and read codelists.
 
 Atomic bins are the widest bins from which the bins of all alternatives, groups and rules can be put together. Functions
-that check settings raise `ColumnError` for the first mistake.
+that check settings raise ColumnError for the first mistake, and SpecError for a mistake in a codelist file.
 """
 
 from __future__ import annotations
@@ -161,7 +161,6 @@ def grouping(
 
     Parameters
     ----------
-    what : "categories" or "codes", for error messages.
     unlisted : the label for unlisted texts, or None if the column has no such label. The groups need not list this label.
     """
     if not isinstance(bins, Mapping):

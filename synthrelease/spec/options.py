@@ -31,14 +31,9 @@ class Options:
     ----------
     partition : the rule that divides the rows into one piece for the generator and one for the criteria.
     split : the piece of the register that the release uses.
-    calibration : the published totals and the initial weights.
-    series : the earlier releases and the multi-year plan.
     population : the size of the population from which the file is a simple random sample.
-    design : the survey design of the file.
     imputation : how missing values are imputed in copies of the released rows.
-    geography : the levels of nested areas.
     marks : the columns that list the indicators that apply to a row.
-    scout : the scout that preceded the release.
     """
 
     partition: PartitionRule | None = None
@@ -123,10 +118,6 @@ def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: P
     """Add a problem for each intended question that cannot be parsed.
 
     Whether the limits of a question fall inside a released bin depends on the accepted round; the card says so for each.
-
-    Parameters
-    ----------
-    weighted : whether [design] names a weight column.
     """
     domains = {}
     for column in schema.columns:

@@ -257,7 +257,6 @@ def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:
 
     Parameters
     ----------
-    records : the maximum number of rows of a person that the release uses.
     order : the columns by which the rows of a person are sorted; empty if rows are drawn at random.
     """
     if order:
@@ -276,10 +275,6 @@ def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:
 
 def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
     """Return sentences that state the guarantee of a plan, for a record and for a person with several records.
-
-    Parameters
-    ----------
-    total : the total charge of the plan.
 
     Examples
     --------
@@ -338,7 +333,6 @@ def read_rules(
     Parameters
     ----------
     release, written : the configuration with and without the columns and rules that optional tables add.
-    linked : whether the configuration has [members].
     """
     added_by, domains = _added_by(written), domains_of(release)
     parsed, written_out = Rules(), list[RuleTable]()
@@ -406,7 +400,6 @@ def read_schema(
     ----------
     listed_groups : the table [groups] of the acceptance file: for each column, the groups or the name of an alternative.
     own_values : the columns whose exact values a criterion, a generator or a question in [[models]] uses.
-    acceptance : the name of the acceptance file, for error messages.
     """
     columns: list[Column] = []
     listed = {name: bins for name, bins in listed_groups.items() if not isinstance(bins, str)}

@@ -1,6 +1,6 @@
 """Check and describe [partition], [split], [population], [design] and [scout], which concern the origin of the rows.
 
-Each `check_` function adds a problem for every setting that contradicts its table.
+Each `check_` function, except `check_scout`, adds a problem for every setting that contradicts its table.
 """
 
 from __future__ import annotations

@@ -60,31 +60,21 @@ class ReleaseSpec:
     groups : for each column, the groups into which criteria divide the rows.
     budget : the table [budget]. `generation` is the budget of one fit of a generator: an epsilon, or a rho if a family is
         zero-concentrated. Zero-concentrated guarantees are converted to epsilon at `delta`.
-    selection_rule : the rule that determines the number of rounds.
     tables : the settings of the configuration and the acceptance file, as JSON values (`spec.canonical.canonical_tables`).
     joint_test : the noisy test of all criteria together, or None if each is tested separately. With a joint test, the
         criterion values are measured after acceptance (theory 4, joint test).
     shared_measurements : whether the noisy tables are measured only once, before the rounds (theory 5, shared measurements).
     bound_risk : an upper bound on the probability, over the noise of the shared measurements, that a bound on at least one
         criterion value is wrong.
-    publish_measurements : whether the release contains the noisy tables.
     priors : the public tables from which generators start, by their names in the configuration.
     rows : the rule that determines the number of rows, with its charge.
     exact_domain : a digest of all settings that determine which rows are used, if their exact number is published;
         otherwise None. It prevents two releases with different rules from publishing exact numbers, whose difference would
         be exact, too.
-    unit : what a record is, how many records a person can have, and which column identifies the person.
-    bundle : the additional files of the release.
-    not_promised : the associations that the release is known not to preserve.
     shares_noise : whether criterion values after acceptance share one noise vector, if this makes the noise smaller (theory
         4.4, figures that share a noise). It is False only if `verify` recomputes the plan of an older bundle.
-    options : the options that the configuration uses.
-    questions : the questions that users should be able to answer from the release.
     models : the sums that are measured for the questions in [[models]], or None.
-    plugins : the other packages that provide criteria or generators.
     attacks : the results of attacks on public rows in the rehearsal, for the card, or None.
-    base : the path of the configuration that this configuration extends, or None.
-    acceptance : the path of the acceptance file.
     """
 
     title: str

@@ -75,13 +75,7 @@ class VerdictTable(SpecTable):
     lost: tuple[str, ...] = ()
 
     def mistakes(self, admitted: NotPromisedTable, acceptance: str) -> Iterator[str]:
-        """Yield a message for each result of the rehearsal that forbids a release, and that [not_promised] does not declare.
-
-        Parameters
-        ----------
-        admitted : the table [not_promised] of the acceptance file.
-        acceptance : the name of the acceptance file, which the messages mention.
-        """
+        """Yield a message for each result of the rehearsal that forbids a release, and that [not_promised] does not declare."""
         if not self.hang_together or admitted.dependence:
             return
         otherwise = "To release the table nevertheless, set `dependence = true` and a `why` under [not_promised] in "
@@ -113,7 +107,6 @@ class PlanTable(SpecTable):
 
     Attributes
     ----------
-    epsilon, delta : the cost of the whole release.
     generation, rounds : the generation budget, and a description of the distribution of the number of rounds.
     acceptance, nothing : the probability that a round is accepted, and that a release finds no acceptable table.
     nothing_high : the upper limit of the 95% confidence interval for `nothing`, or None if it is unknown.

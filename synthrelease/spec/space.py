@@ -204,10 +204,6 @@ def can_be_moved_into(bins: Sequence[RareBin], rules: Plausibility) -> bool:
     """Return whether each rule allows some row in every rare bin that it also allows with a bin that is not rare.
 
     All other values of the row are the same. Each rule is checked separately.
-
-    Parameters
-    ----------
-    rules : the rules, over the bins in which the columns are measured.
     """
     rare = {one.column: [other.bin for other in bins if other.column == one.column] for one in bins}
     if any(not rare.keys().isdisjoint(rule.places.values()) for rule in rules.records):

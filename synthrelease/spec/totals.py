@@ -1,7 +1,7 @@
 """Read the published totals of [calibration] from the configuration or from CSV files, and build a `Calibration`.
 
-All mistakes that can be found without private data are reported before any budget is spent. Functions raise Unexpected for
-the first mistake, and `_margins` adds it to the problems.
+All mistakes that can be found without private data are reported before any budget is spent. The functions for a single
+margin raise Unexpected for its first mistake.
 """
 
 from __future__ import annotations

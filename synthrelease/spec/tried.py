@@ -57,8 +57,6 @@ class TrialRecord:
 
     Attributes
     ----------
-    path : the path of the record.
-    by : the command that tried the files (see `By`).
     digests : the digests of the columns, criteria and other tables, by their names.
     rows : the number of rows of the public table, or None if it is unknown.
     acceptance : the path of the acceptance file, relative to the folder of the record; empty if unknown.

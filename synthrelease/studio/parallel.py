@@ -12,12 +12,7 @@ Run = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Generator[Any, N
 
 
 def running(jobs: int = 1) -> Run:
-    """Return a function that calls `action(*arguments)` for many arguments and yields the results in any order.
-
-    Parameters
-    ----------
-    jobs : number of processes.
-    """
+    """Return a function that calls `action(*arguments)` for many arguments and yields the results in any order."""
     from joblib import Parallel, delayed
 
     def run(action: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Generator[Any, None, None]:

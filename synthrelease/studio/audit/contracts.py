@@ -54,7 +54,6 @@ def check_kind(kind: type[Any], name: str = "package:name") -> tuple[str, ...]:
     Parameters
     ----------
     kind : a subclass of `OutsideCriterion` or `OutsideGenerator`.
-    name : the name of the class in the configuration and the acceptance file.
 
     Returns
     -------

@@ -69,7 +69,6 @@ class Enumeration:
 
     Attributes
     ----------
-    name, kind : the name of the enumeration, and the kind of the criterion or measurement.
     tight : whether some triple is claimed to reach the bound.
     most_records, cells : the largest number of records of a table, and the number of cells of the world.
     figures : number of pairs (R, S) whose value was computed, by the code and exactly.
@@ -81,7 +80,6 @@ class Enumeration:
     disagreements : number of pairs (R, S) for which the value or sensitivity of the code differs from the second
         implementation, plus number of pairs of files whose tables do not follow the resizing theorem.
     largest : the largest change as an exact share of the bound.
-    first : a description of the first tables that show a violation or disagreement; empty if there are none.
     """
 
     name: str

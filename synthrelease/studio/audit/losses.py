@@ -158,7 +158,6 @@ class ReplayedEntropy(SystemEntropy):
 
     Attributes
     ----------
-    questions : all questions so far.
     stopped : whether the last question had no answer.
     """
 
@@ -387,8 +386,6 @@ class LossCase:
 
     Attributes
     ----------
-    generator : name of the generator in `GENERATORS`.
-    name : a name for the neighbours or the budget, if the generator has several cases.
     claim : the claimed epsilon if the charge is pure, otherwise the claimed rho.
     conversations : number of conversations with different public draws. The result is their largest loss for a pure
         generator, otherwise their mean loss.
@@ -440,7 +437,6 @@ def case_of_fit(
     Parameters
     ----------
     highs : the columns of the tables with their highest whole number.
-    left, right : the cells of the records of the two tables.
     factor : ratio of the spent epsilon or mu to the claim.
     """
     charge = charge or generator.charge(EPSILON if generator.guarantee == "pure" else RHO)

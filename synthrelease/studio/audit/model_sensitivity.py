@@ -54,7 +54,6 @@ class MeasuredModel:
 
     Attributes
     ----------
-    highs : the highest value of each column.
     sensitivity : the claimed l1 sensitivity for a number of rows.
     tight : whether the claim is that at least one pair of neighbours reaches the whole sensitivity.
     """
@@ -85,12 +84,7 @@ class MeasuredModel:
 
 
 def enumerate_models(most_records: int, wanted: Callable[[str, str], bool] = lambda kind, name: True) -> Iterator[Enumeration]:
-    """Check the sensitivity of each measurement on every pair of neighbouring tables in worlds of at most eight cells.
-
-    Parameters
-    ----------
-    wanted : a function that returns whether an enumeration of this kind and name is requested.
-    """
+    """Check the sensitivity of each measurement on every pair of neighbouring tables in worlds of at most eight cells."""
     for model in _models():
         if wanted(model.kind, model.name):
             yield _enumerated(model, most_records)

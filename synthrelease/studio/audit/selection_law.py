@@ -52,7 +52,6 @@ class LoopLaw:
 
     Attributes
     ----------
-    outputs : the probability of each output.
     nothing : the probability that the search ended with "nothing".
     undecided : the probability that the search has not ended after the last round.
     """
@@ -136,7 +135,6 @@ class LawCheck:
     ratio : e^eps1 of a round.
     stop_probability, rounds : the stop probability, or the distribution of a hidden number of rounds. The other one is None.
     claim : the claimed bound, "2 eps1" or "price".
-    allowed : e^claim.
     largest : the largest ratio of the probabilities of a result, over all pairs of rounds.
     pairs, exceeded : the number of pairs of rounds, and the number of groups of pairs above the claim.
     """

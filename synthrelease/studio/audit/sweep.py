@@ -41,15 +41,12 @@ class Sweep:
 
     Attributes
     ----------
-    highs, groups, missing : as for the `World`.
+    highs, groups, missing : as for the `World`, like `linked` and `coding`.
     criteria : the last criterion is enumerated and may refer to the earlier criteria. With `joint`, the least slack of all
         criteria is enumerated.
     fitted : the private regression line, for a criterion that uses one. It is public when the criterion is scored.
     tight : whether at least one triple of tables (`enumeration`) is claimed to reach the bound on the sensitivity.
-    attained : number of records in the tables of such a triple.
-    linked : as for the `World`.
     most : the largest number of records in a table, for a world that is larger than usual.
-    coding : as for the `World`. The criteria and the line belong to this world.
     """
 
     name: str
@@ -176,11 +173,5 @@ def sweep(
     before: tuple[Criterion, ...] = (),
     **more: Any,
 ) -> Sweep:
-    """Return a check of one kind of criterion, from its settings as in an acceptance file.
-
-    Parameters
-    ----------
-    before : the other criteria to which this criterion refers.
-    more : other attributes of the sweep.
-    """
+    """Return a check of one kind of criterion, from its settings as in an acceptance file."""
     return Sweep(name=name, highs=highs, criteria=(*before, criterion(kind, **settings)), **more)

@@ -45,7 +45,6 @@ class ConditionalTable:
 
     Attributes
     ----------
-    sizes : number of bins of each predictor.
     keys, children : for each level, two arrays about the groups that are large enough. `children` has the number of each
         group. `keys` has, in increasing order, the number group * size + bin that leads to it: from the group above, by the
         bin of the next predictor.
@@ -67,7 +66,6 @@ class ConditionalTable:
         ----------
         x, size : (n_rows,) bins of the column to be drawn, and the number of bins of this column.
         predictors, sizes : the same for the columns z, the most informative first; at most `MOST_PREDICTORS` are used.
-        least : smallest number of rows of a used group.
         """
         predictors, sizes = predictors[:MOST_PREDICTORS], tuple(sizes[:MOST_PREDICTORS])
         counts = [np.bincount(x, minlength=size)[None]]
@@ -159,10 +157,7 @@ class ComparedFile:
 
     Attributes
     ----------
-    table, transformation : the rows, and the bins of their columns.
-    plausibility : the rules for a released row.
     known : columns that an intruder is assumed to know.
-    copies : number of tables that a method makes.
     generator : a function that returns a random generator for a key of whole numbers. A key always gives the same generator.
     strength : a function that returns the association of two columns, from 0 to 1 (Cramer's V).
     risk : a function that returns (n_cells,) the risk group of each cell.
@@ -205,11 +200,8 @@ class MadeTables:
 
     Attributes
     ----------
-    name : the name of the method, in words.
     guarantee : `NO_GUARANTEE`, or the nominal guarantee.
     epsilon : the epsilon of the guarantee, or None if the method has no guarantee.
-    rule : how statistics of the copies are combined.
-    notes : the choices of the method, and problems of the tables.
     """
 
     name: str

@@ -53,7 +53,6 @@ class DataAugmented:
 
     Attributes
     ----------
-    table : public counts.
     predictors : for each column of X, the other columns in the order in which they form groups.
     masks : for each risk group, the noise mask of each column of X.
     risk : (n_cells,) the risk group of each cell of the table, from 0, or None if there is only one group.
@@ -162,7 +161,6 @@ class _ColumnStep:
 
     Attributes
     ----------
-    column : the column.
     predictors : the columns that form groups, the most informative first.
     table : frequencies of the column in these groups.
     rules : for each rule about the column, the other columns of the rule and the forbidden combinations: an array over the
@@ -182,7 +180,6 @@ class _ColumnStep:
 
         Parameters
         ----------
-        rows : for each column, the bins of the rows.
         unknown : columns that have no bins yet; rules with one of them are left out.
         """
         sizes, given = method.table.layout.sizes, tuple(given[:MOST_PREDICTORS])

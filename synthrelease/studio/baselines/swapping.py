@@ -142,10 +142,6 @@ class PermutationSwapping:
     def swap(self, table: Counts, generator: np.random.Generator) -> Counts:
         """Return the swapped table, of the same size (Bailie, Gong & Meng 2023, the algorithm "Permutation Swapping").
 
-        Parameters
-        ----------
-        table : public counts.
-
         Returns
         -------
         Counts over the same layout, with the same marginal of all columns except the variables, and the same marginal of

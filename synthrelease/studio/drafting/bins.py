@@ -45,7 +45,6 @@ class NumberBins:
         `fine`.
     groups : the limits between the groups that criteria compare: two limits of `coarse` that divide the rows into three
         groups, or the only limit.
-    ages : whether the numbers are ages in years, whose bins have usual limits.
     """
 
     low: float
@@ -60,11 +59,6 @@ class NumberBins:
 
         The outer bins end at the bounds, because a mean over an open bin is not estimable. Only the first bin of a weight
         is open, because representative values must be above 0: "<1" has the value 1, and "0" would have the value 0.
-
-        Parameters
-        ----------
-        whole : whether the numbers are whole numbers.
-        weight : whether the column is a design weight.
         """
         limits = {"coarse": self.coarse} | ({"fine": self.fine} if self.fine != self.coarse else {})
         ends = None if weight else self.low, self.high
@@ -77,7 +71,6 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool, ages: bo
     Parameters
     ----------
     values, counts : (n_values,) different values in increasing order, and the number of rows with each value.
-    whole : whether the numbers are whole numbers.
     ages : whether the numbers are ages in years. The limits between coarse bins are then multiples of 1, 5 or 10 years.
     """
     fixed = _zero(values, counts, whole)
@@ -109,7 +102,6 @@ def _is_cut(values: np.ndarray, counts: np.ndarray, inside: np.ndarray, outside:
     Parameters
     ----------
     values, counts : the numbers from the outermost one inward, and the number of rows with each.
-    inside : for each number, whether it is in the bin.
     outside : the number of whole numbers that the bin would have beyond the outermost number.
     """
     width = float(np.ptp(values[inside])) + 1
@@ -322,8 +314,6 @@ def number_facts(
     ----------
     values, counts : (n_values,) different values in increasing order, and the number of public rows with each value.
     bins : bins of each alternative, the coarsest alternative first.
-    bounds : smallest and largest number.
-    whole : whether the numbers are whole numbers.
     weight : whether the column is a design weight, whose representative values must be above 0.
     """
     numbers: dict[str, float] = {}

@@ -110,8 +110,6 @@ def draft_codes(answers: Answers, used_names: Collection[str], remark: str, *, a
 
     Parameters
     ----------
-    used_names : names that other columns of the draft have.
-    remark : a remark for the steward, to which further remarks are added.
     apart : whether each code has a separate bin, even if the column has many codes.
     """
     as_in_file = answers

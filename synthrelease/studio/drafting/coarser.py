@@ -32,7 +32,6 @@ class Floor:
     ----------
     share : smallest share of the public rows in a bin of numbers or codes.
     most : columns with at most this number of bins are unchanged.
-    least : the smallest share in words, such as "at least 5% of the rows".
     """
 
     share: float
@@ -69,12 +68,7 @@ def coarser(columns: Sequence[ColumnDraft], table: Counts) -> tuple[ColumnDraft,
 
 
 def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> tuple[ColumnDraft, ...]:
-    """Merge small bins, so that each has at least the minimum share of the rows; columns with few bins are unchanged.
-
-    Parameters
-    ----------
-    table : counts of the public rows in the drafted bins of these columns.
-    """
+    """Merge small bins, so that each has at least the minimum share of the rows; columns with few bins are unchanged."""
 
     def wider(column: ColumnDraft, rows: np.ndarray) -> ColumnDraft:
         if column.n_bins <= floor.most:
@@ -100,7 +94,6 @@ def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float, adu
 
     Parameters
     ----------
-    limits : limits to choose from.
     shares : share of the rows in each bin between these limits. The shares add up to less than 1 if values are missing.
     adult : the largest limit up to this age stays if the rows below it have at least a quarter of `least_share`.
     """

@@ -52,7 +52,6 @@ def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, 
     Parameters
     ----------
     texts : how often each string occurs, without surrounding blanks.
-    entry : information of the codebook about the column.
     """
     unnamed = [text for text in texts if text not in entry.missing and text not in entry.labels]
     n_numbers = sum(1 for text in texts if NUMBER.fullmatch(text))
@@ -141,7 +140,6 @@ class CodeDraft:
 
     Attributes
     ----------
-    label : the label of the code in the release.
     rows : the number of public rows with the code.
     spellings : other spellings of the code in the file.
     """
@@ -159,8 +157,6 @@ class ColumnDraft:
     ----------
     name, source : name of the column in the release, and name of the column of the file from which it comes.
     kind : "integer", "real", "code" or "category".
-    remark : a remark for the steward.
-    description : description from the codebook.
     part, minus : for a date, the part that is used, such as "month", and the name of the date that is subtracted.
     format, minus_format : the format of the date, and the format of the subtracted date if it differs.
     bins, facts : the bins of a column of numbers, and its settings for criteria with numbers; None for other columns.
@@ -174,12 +170,8 @@ class ColumnDraft:
     levels : for the smallest areas, such as municipalities: by column of larger areas, the label of the area that contains
         each code. Otherwise empty.
     missing_values : strings that mean a missing answer in this column, besides those of every column.
-    missing_label : label of the bin of missing values.
-    missing_rows : number of public rows without an answer in this column.
     missing_bin : whether even few missing values have a bin, because exclusions in many columns add up.
-    weight : whether the column is a design weight.
     calendar : whether the numbers are calendar years, such as years of a survey, whose mean nobody needs.
-    doubt : the question to the steward, or an empty string.
     kind_doubt : question whether the column holds numbers or codes. A draft asks only some of these questions.
     """
 
@@ -277,8 +269,6 @@ class LeftOut:
 
     Attributes
     ----------
-    source : name of the column in the file.
-    because : the reason for leaving the column out, as a clause.
     rows_of_one, mean_rows : for a key with repeated values, the largest and the mean number of public rows per value;
         otherwise 0.
     besides : a phrase that names the values that mean a missing key, such as "besides '0', ". Their rows are not counted in
@@ -300,11 +290,8 @@ class Answers:
 
     Attributes
     ----------
-    source : name of the column in the file.
     texts : how often each string occurs.
-    missing_values : strings that stand for a missing answer in this column.
     missing_rows : number of rows without an answer.
-    entry : information of the codebook about the column.
     below_zero : the negative codes without a label in `missing_values`. All other numbers of the column are not negative.
     shared : whether another column that is no key has many of these strings, such as a second diagnosis.
     named_by : column of the file from which the labels come; otherwise empty.
@@ -325,7 +312,6 @@ class Answers:
 
         Parameters
         ----------
-        texts : how often each string occurs.
         empty : number of rows without a text.
         """
         below_zero = tuple(text for text in codes_below_zero(texts, entry) if text not in entry.labels)
@@ -382,13 +368,7 @@ def plain_label(text: str) -> str:
 
 
 def plain_name(source: str, used_names: Collection[str]) -> str:
-    """Return a unique name for a column, with the ASCII letters, digits and underscores that rules and TOML keys allow.
-
-    Parameters
-    ----------
-    source : name of the column in the file.
-    used_names : names of other columns.
-    """
+    """Return a unique name for a column, with the ASCII letters, digits and underscores that rules and TOML keys allow."""
     name = re.sub(r"\W+", "_", unaccented(source.strip()), flags=re.ASCII).strip("_") or "column"
     if not name.isidentifier() or name in _RESERVED:
         name = f"column_{name}"
@@ -425,7 +405,6 @@ class AskedFor:
     Attributes
     ----------
     only : the columns to draft, or None for all columns.
-    leave_out : columns that are not drafted.
     """
 
     only: tuple[str, ...] | None = None
@@ -474,7 +453,6 @@ def chosen_columns(
     ----------
     batches, n_rows : the rows of the file in batches, and their number.
     important : names in the file of the columns that the steward called important.
-    most : the largest number of drafted columns.
     """
     sources = list(dict.fromkeys(column.source for column in columns))
     ties = dict(zip(sources, _ties(sources, columns, batches, n_rows, important), strict=True))
@@ -657,10 +635,6 @@ _STANDS_FOR_NONE = re.compile(r"0+|9+|-\d+|x+|" + "|".join(map(re.escape, sorted
 def missing_keys(times: Mapping[str, int]) -> tuple[str, ...]:
     """Return the values of a key, such as 0 or 99999, that seem to mean an unknown key: far more rows have them than any
     other.
-
-    Parameters
-    ----------
-    times : number of public rows with each value.
     """
     most = max(times, key=times.__getitem__, default="")
     others = {text: often for text, often in times.items() if text != most and not _STANDS_FOR_NONE.fullmatch(text)}

@@ -79,7 +79,6 @@ class Kind:
     Attributes
     ----------
     codes : whether the numbers are codes.
-    because : reasons for the decision, as a clause.
     doubt : reasons against the decision, as a clause, or an empty string if the decision is clear.
     """
 
@@ -95,7 +94,6 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
     ----------
     values, rows : (n_values,) at least three different whole numbers in increasing order, and the number of rows with each.
         Numbers with fractions come without their decimal point.
-    order : evidence from other columns.
     """
     if _are_years(values):
         return Kind(codes=False, because="the numbers are years")
@@ -353,7 +351,6 @@ def draft_column(answers: Answers, used_names: Collection[str], order: Order) ->
 
     Parameters
     ----------
-    used_names : names that other columns of the draft have.
     order : evidence from other columns, for a column of whole numbers.
     """
     texts, rows, missing = answers.texts, answers.rows, answers.missing_rows
@@ -615,8 +612,6 @@ def numbers(
     Parameters
     ----------
     name : wanted name; characters that rules and TOML cannot hold are replaced.
-    used_names : names that other columns of the draft have.
-    weight : whether the column is a design weight.
     date : for a column computed from dates, its settings `part`, `minus`, `format` and `minus_format`.
     bins : bins to use instead of the bins that the numbers suggest.
     """
@@ -866,8 +861,6 @@ def _between(column: DateColumn, first: DateColumn, used: Collection[str], *, is
 
     Parameters
     ----------
-    column, first : the date, and the time of the record.
-    used : names that other columns of the draft have.
     is_birth : whether the date is a date of birth, whose distance is an age in years.
     """
     in_both = column.known & first.known
@@ -907,7 +900,6 @@ def held_already(
     ----------
     dated : drafted columns of each date.
     answers : all other columns of the file, by name.
-    rows : the rows of the file, with the dates.
     """
     distances = {name: drafts for name, drafts in dated.items() if isinstance(drafts, list) and drafts[0].minus}
     numeric, found = numeric_columns(answers, rows) if distances else {}, dict[str, LeftOut]()
@@ -1030,7 +1022,6 @@ def drafted_with_rows(
 
     Parameters
     ----------
-    book : information of the codebook about each column.
     key, as_key : a column that is left out as a key, if any, and the reason to give.
     """
     # the texts of each column, without texts that stand for no answer
@@ -1182,9 +1173,7 @@ def answers_of(file: PublicFile, source: str, texts: Mapping[str | None, int], e
 
     Parameters
     ----------
-    source : name of the column.
     texts : how often each string of the column occurs.
-    entry : information of the codebook about the column.
     """
     notes, standard = file.notes.get(source), InputTable().missing_values
     present, empty = Counter[str](), 0

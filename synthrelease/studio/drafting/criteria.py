@@ -74,7 +74,6 @@ class AcceptanceDraft:
 
     Attributes
     ----------
-    criteria : the drafted criteria.
     groups : for each column of numbers whose groups are compared in criteria, the limits between the groups.
     left_out : for each criterion that is not drafted, its name, a colon and the reason.
     lost : pairs of associated columns whose association is lost in fits of the draft.
@@ -276,8 +275,6 @@ def settle(
     spec : the specification of the draft, with these criteria.
     public : counts of the public rows in the finest bins.
     measures : reference values of each criterion on these rows.
-    seed : seed of the fits.
-    progress : function that receives a text about each fit.
     most : largest epsilon of all criteria, or None for no limit. If the criteria need more after `FIRST_ATTEMPTS` fits (one
         fit for many columns), no further fits are made.
     """
@@ -402,7 +399,6 @@ def with_threshold(
     Parameters
     ----------
     yardstick : criterion values of a half of the public file and of independent columns.
-    fits : criterion values of noisy fits.
     sensitivity : sensitivity of the criterion, or None if it has no threshold.
     room : the margin of the threshold for the noise of the joint test and for another sample, in the unit of the criterion
         value.
@@ -479,8 +475,6 @@ class Suggestion:
 
     Attributes
     ----------
-    never : the condition that no row may meet.
-    columns : names of the two columns.
     expected : number of public rows that would meet the condition if the columns were independent.
     """
 
@@ -529,9 +523,7 @@ def suggested_rules(
 
     Parameters
     ----------
-    binnings : drafted bins of each column of `table`.
-    table : counts of the public rows in these bins.
-    without : names of columns about which no rule is suggested.
+    table : counts of the public rows in the drafted bins of each column.
     own_numbers : function that returns the numbers of the rows, or None for no rules that compare two columns.
     steps : for columns whose exact values criteria use, the step of the grid on which these values are counted.
     counted : the marginals of the table, or None to count its pairs here.

@@ -131,7 +131,6 @@ def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) 
 
     Parameters
     ----------
-    request : the arguments of `init`.
     progress : function that receives a sentence about the current step.
 
     Returns
@@ -356,12 +355,9 @@ class Ground:
 
     Attributes
     ----------
-    subject : the columns that could be loaded.
     choices : the rules that the public file suggests, and the other choices that follow from its rows.
-    race : comparison of plans.
     table : counts of the rows of the public file in the drafted bins.
     pairs : associations of all pairs of columns in these bins.
-    binnings : bins of each column.
     leaning : name of the column in which the released rows of persons differ most from all rows; empty without a key of
         persons.
     lean : sentence that states how much they differ; empty without a key of persons.
@@ -701,11 +697,7 @@ class Tried:
     Attributes
     ----------
     subject : the columns of the draft. The counts in `ground` may lack the column of the smallest areas.
-    ground : the counts on which the draft is based.
     choices : generator, tables, rules and budget.
-    acceptance : the drafted criteria, with thresholds that the fits reach.
-    standing : the quality of the fits.
-    raced : the plan.
     others : the epsilon of all parts except the tables.
     at_aimed : share of the associations that a draft at the desired epsilon preserves, if this draft has a larger epsilon.
     strengths : strengths of the associations if the smallest areas are among the columns, or None otherwise.
@@ -796,7 +788,6 @@ def with_more(
 
     Parameters
     ----------
-    whole : the draft before the additions.
     subject, choices, first : columns, choices and criteria with the additions.
     held_out : function that returns the halves of the public rows with the additional columns.
     """
@@ -821,8 +812,6 @@ class Candidate:
 
     Attributes
     ----------
-    ground : counts in these bins.
-    raced : the plan.
     least : the smallest number of rows of a wider bin, in words; empty for the first bins.
     """
 
@@ -846,8 +835,7 @@ def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candi
 
     Parameters
     ----------
-    most : largest epsilon of a plan.
-    above : epsilon that a plan must exceed.
+    above : epsilon that a plan must exceed; `most` is the largest.
     """
     subject, race = ground.subject, ground.race
     first = race.cheapest(most, above)
@@ -943,7 +931,6 @@ def smaller_draft(ground: Ground, whole: Tried) -> Tried:
 
     Parameters
     ----------
-    ground : basis of the drafts in the first bins.
     whole : the draft of all columns, which is not good.
 
     Raises

@@ -75,10 +75,8 @@ class Adopted:
 
     Attributes
     ----------
-    path : path of the configuration.
     changes : the changed settings, in words.
     before : the cost of the release before the change.
-    spec : the specification after the change.
     """
 
     path: Path
@@ -112,9 +110,7 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
 
     Parameters
     ----------
-    config : path of the configuration.
     spec : the specification as it was rehearsed.
-    chosen : the plan to adopt.
 
     Raises
     ------
@@ -152,11 +148,6 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
 def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
     """Write the cheaper plan that shortlist.toml proposes into the configuration.
 
-    Parameters
-    ----------
-    config : path of the configuration.
-    shortlist : path of shortlist.toml.
-
     Raises
     ------
     OutputError : when the shortlist proposes no cheaper plan that new attempts confirmed, and for the reasons of `adopt`.
@@ -177,11 +168,6 @@ def accept_lost(config: str | Path, shortlist: str | Path) -> tuple[Path, tuple[
     """Add the pairs of columns whose association a rehearsal lost to [not_promised] in the acceptance file.
 
     Return the path of the acceptance file and the added pairs.
-
-    Parameters
-    ----------
-    config : path of the configuration.
-    shortlist : path of shortlist.toml.
 
     Raises
     ------
@@ -260,10 +246,8 @@ class LeftOutOf:
 
     Attributes
     ----------
-    paths : paths of the configuration and of the acceptance file.
     taken : descriptions of the parts that were removed, and of the parts that stay but no longer name the columns.
     to_look_at : sentences on what the steward should check.
-    before, after : cost of the release before and after the change.
     """
 
     paths: tuple[Path, Path]
@@ -280,9 +264,7 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
 
     Parameters
     ----------
-    config : path of the configuration.
     columns : names of the columns in the release.
-    dry_run : whether to return the changes without writing them.
     take_over : whether an inherited table that names a column is first copied into this configuration. Otherwise such a
         table is an error.
 
@@ -338,13 +320,7 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
 
 
 def _shared(path: Path, acceptance: Path, *, columns: bool, criteria: bool) -> Iterable[str]:
-    """Yield a sentence for each other configuration in the same folder that the change would affect.
-
-    Parameters
-    ----------
-    columns : whether the change removes columns from the configuration.
-    criteria : whether the change affects the acceptance file.
-    """
+    """Yield a sentence for each other configuration in the same folder that the change would affect."""
     for neighbour in sorted(path.parent.glob("*.toml")):
         if neighbour.resolve() == path.resolve():
             continue
@@ -657,13 +633,9 @@ def with_limits(
 
     Parameters
     ----------
-    column : the column of numbers.
-    alternative : name of the alternative that changes.
     limits : new limits between the bounds.
-    numbers : present representative values of the column.
     groups : bins of the column in [groups], or None if [groups] has no bins of the column or names an alternative.
     public : the public file; without it, new bins have the default representative value.
-    policy : [input] of the configuration.
 
     Raises
     ------
@@ -746,7 +718,6 @@ class FilledNumbers:
 
     Attributes
     ----------
-    path : path of the configuration.
     added : for each column by name, the new representative values by bin.
     removed : the number of removed values, whose bins no longer exist.
     """
@@ -763,8 +734,6 @@ def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | N
 
     Parameters
     ----------
-    config : path of the configuration.
-    public : the public file.
     members : the public file of the second of two linked tables, if the configuration has [members].
 
     Raises
@@ -871,13 +840,10 @@ def criterion_edits(
 
     Parameters
     ----------
-    spec : the specification.
-    acceptance : contents of the acceptance file.
     kind : kind of criterion, one of `ASKED_FOR`.
     columns : the column that the criterion is about, followed by the other columns of its table or of its groups.
     threshold, epsilon : numbers as texts.
     value : label of the column, for a kind about the frequency of a value.
-    reason : reason for the criterion.
 
     Raises
     ------
@@ -929,7 +895,6 @@ class Guesses:
     ----------
     because : for each column by its name in the file, the remark on its kind.
     doubtful : for each column of doubtful kind, the question about this kind.
-    left_out : columns of the file that a draft leaves out, with the reason.
     dates : names of the columns of the file that hold dates.
     """
 
@@ -956,7 +921,6 @@ def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
 
     Parameters
     ----------
-    source : name of the column in the file.
     kind : "number", "name" (codes or categories) or "date".
 
     Raises
@@ -991,8 +955,6 @@ def bring_back(
 
     Parameters
     ----------
-    configuration, accepted : contents of the two files.
-    source : name of the column in the file.
     kind : "number", "name" (codes or categories) or "date".
 
     Raises

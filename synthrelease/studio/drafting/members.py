@@ -37,7 +37,6 @@ class MembersDraft:
 
     Attributes
     ----------
-    source : paths or URIs of the public files.
     key : name of the column that links members to their root.
     most, least : largest and smallest number of members of a released root.
     order : column that numbers the members of each root, or else the first column of dates; empty without such a column.
@@ -45,7 +44,6 @@ class MembersDraft:
     n_roots, n_members : number of roots and number of members in the public files.
     covered : share of the roots with at most `most` members.
     columns, left_out : drafted columns of a member, and columns that are left out with the reason.
-    rules : suggested rules about a single member.
     missing_keys, with_these : the texts of the key that identify no root, and the number of members' rows with one of them.
     """
 
@@ -93,11 +91,8 @@ def read_members(
 
     Parameters
     ----------
-    public : file of the roots.
     members : file of the members, or None if one file holds both tables.
     key : name of the column that links members to their root.
-    book : the codebook.
-    table : name of the table in a database.
     wanted : columns of both files to draft. The key is always read.
 
     Raises

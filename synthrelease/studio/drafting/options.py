@@ -173,9 +173,7 @@ class AreasDraft:
         ----------
         raced : chosen tables, as `PlanRace.terms` returns them.
         sizes : number of bins of each column except the smallest areas.
-        n_rows : number of rows of the public file.
         cost : privacy cost of all tables, in the measure of the noise.
-        noise : kind of noise.
         """
         whole = [tuple(term.split(":")) for term in raced]
         whole = [columns for columns in whole if not set(columns) & {*self.chain}]
@@ -199,8 +197,6 @@ class AreasDraft:
         Parameters
         ----------
         names, sizes : the columns, the column with the fewest bins first, and the number of bins of each.
-        areas : number of areas on the level.
-        n_rows : number of rows of the public file.
         """
         cells, n = 1, 0
         for name in names:
@@ -256,8 +252,6 @@ class AreaTables(NamedTuple):
         ----------
         whole : tables of all rows.
         names_of : for each level of areas, the columns that have a table by area.
-        bins : number of bins of each column.
-        noise : kind of noise.
         """
         levels: list[list[tuple[str, ...]]] = [[*whole]]
         levels += [[(level, name) for name in names] or [(level,)] for level, names in names_of.items()]
@@ -331,10 +325,6 @@ class MarksDraft:
         """Return the tables to measure, as terms of a formula: the chosen tables, and one such as `4 marks_1` for each group.
 
         The latter, with weight 4, replaces the tables within its group (docs/appendix/benchmarks.md compares other weights).
-
-        Parameters
-        ----------
-        raced : chosen tables, as `PlanRace.terms` returns them.
         """
         inside = [set(marks) for marks in self.groups.values()]
         chosen = [term for term in raced if not any({*term.split(":")} <= group for group in inside)]
@@ -430,13 +420,7 @@ _MENTIONED = 6  # The largest number of columns that a draft names in one senten
 
 
 def none_has_these(key: str, missing_keys: Sequence[str], rows: int) -> str:
-    """Return the question whether some values of a key mean that the person is unknown, or an empty string.
-
-    Parameters
-    ----------
-    missing_keys : values of the key that the draft takes for missing keys.
-    rows : number of public rows with one of them.
-    """
+    """Return the question whether some values of a key mean that the person is unknown, or an empty string."""
     if not missing_keys:
         return ""
     return (
@@ -495,11 +479,6 @@ class UnitAnswer:
     def of(cls, request: str, names: Collection[str]) -> UnitAnswer:
         """Return the answer that a value of the option --unit states: `row`, `KEY` or `KEY:3`.
 
-        Parameters
-        ----------
-        request : the value of the option --unit.
-        names : names of the columns of the file.
-
         Raises
         ------
         InputError : if the file has no column KEY, or if the number after the colon is not a whole number from 1 to 1000.
@@ -529,7 +508,6 @@ class UnitAnswer:
         ----------
         unreleased : names of columns that are not released. A column with a different number in every row orders the rows
             if a date or another number of the same person increases with it.
-        forms : the format of each column of dates.
         declared : texts of the key that identify nobody according to the codebook.
 
         Raises

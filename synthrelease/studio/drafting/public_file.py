@@ -66,10 +66,7 @@ class PublicFile:
 
     Attributes
     ----------
-    name : name of the file or table, for messages.
-    source : path or URI of the file or table.
     input : the settings with which the file was read, such as the recognised delimiter, encoding and decimal mark.
-    n_rows : number of rows.
     columns : for each column, in the order of the file, how often each string occurs; None stands for a null. Numbers have
         decimal points.
     notes : labels and missing values that the file itself states for each column; empty for formats without labels.
@@ -118,8 +115,6 @@ def read_public_file(
     ----------
     path : a file, a folder of Parquet or CSV files, or the URI of a database.
     table : name of the table in a database, or record type in a hierarchical file.
-    wanted : the columns to read.
-    positions : positions of the columns in a file of fixed width.
 
     Raises
     ------
@@ -136,10 +131,7 @@ def read_public_tables(
 
     Parameters
     ----------
-    public : path or URI of the first table.
     members : path or URI of the second of two linked tables, such as the persons of households.
-    table : name of the table in a database.
-    positions : [input.fixed_width] of the configuration.
     """
     source = Source.of(public, table, members)
     source = source if positions is None or table is not None else source.divided(positions.records)
@@ -427,7 +419,6 @@ class PublicBins:
     Attributes
     ----------
     rows : (n_bins,) number of rows in each bin of the first alternative, without the bin of missing values.
-    gaps : number of rows without a value.
     others : number of rows outside the bounds or categories, which are excluded.
     grouping : errors of the representative values, or None for categories and dates.
     places : (n_places,) possible limits of bins, increasing; empty for categories and dates.
@@ -450,10 +441,6 @@ def public_bins(file: PublicFile, column: Column, policy: InputTable) -> PublicB
     """Count a column of the public file in its bins, by the rules of a release.
 
     The result is None for columns that are not in the file, and for unreadable strings.
-
-    Parameters
-    ----------
-    policy : [input] of the configuration.
     """
     if column.source not in file.columns or (column.minus or column.source) not in file.columns:
         return None
@@ -583,10 +570,6 @@ class PublicRows:
 def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
     """Return the rows of a public file, without surrounding blanks: every second, third, ... row of each batch of a large
     file.
-
-    Parameters
-    ----------
-    answers : the columns to return, by name.
     """
     every = max(-(-file.n_rows // MOST_ROWS), -(-file.n_rows * len(answers) // _MOST_VALUES), 1)
     rows, codes = every_row(file, list(answers), every=every), dict[str, np.ndarray]()

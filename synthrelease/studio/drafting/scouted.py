@@ -49,7 +49,6 @@ class ScoutedDraft:
 
     Attributes
     ----------
-    configuration, acceptance : paths of the two files.
     columns : for each column of the scout by name, its number of bins, or the reason why it is left out.
     threshold : threshold for the mean error of tables of two columns, as a share of the rows.
     """
@@ -62,12 +61,6 @@ class ScoutedDraft:
 
 def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
     """Draft a release from the folder of a scout, and write configs/NAME.toml and acceptance/NAME.toml. Existing files stay.
-
-    Parameters
-    ----------
-    name : name of the draft's files.
-    folder : folder of the scout.
-    into : folder under which the files are written.
 
     Raises
     ------

@@ -50,7 +50,6 @@ def column_settings(release: str, column: ColumnDraft, *, of_member: bool = Fals
 
     Parameters
     ----------
-    release : name of the release, from which the name of a codelist's file is made.
     of_member : whether the column belongs to the second of two linked tables, whose codelists have no separate files.
     """
     # a column whose name has no ASCII letters, such as a Hebrew name, is called `column_2`; its own name becomes the
@@ -229,14 +228,9 @@ class Subject:
 
     Attributes
     ----------
-    name : name of the draft's files.
-    file : the public file.
-    columns, left_out : drafted columns, and columns that are left out with the reason.
-    voice : reporter of progress.
     unit : which rows belong to the same person, or None if the steward has not answered this question.
     promise : the epsilon, the delta and the important columns that the steward requested.
     members : drafted columns of the second of two linked tables, or None.
-    areas : the draft of the areas, or None.
     question : which columns matter, if the file has more columns than a draft; otherwise empty.
     """
 
@@ -275,17 +269,10 @@ class Draft:
 
     Attributes
     ----------
-    configuration, acceptance : texts of the two files.
-    columns, left_out : drafted columns, and columns that are left out with the reason.
-    criteria : the drafted criteria.
-    n_rows : number of rows of the public file.
     n_used : the number of records that a release of the public file would use: its rows, the released rows of persons, or
         the roots of linked tables, such as households.
-    source : name of the public file.
     codelists : texts of long codelists, by path relative to the configuration.
     smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
-    plan : sentences on the cost of the draft.
-    strengths : strengths of the associations in the public file.
     unit : which rows belong to the same person, or None if the steward has not answered this question.
     members : drafted columns of the second of two linked tables, or None.
     comparing : conditions of the suggested rules that compare two columns. No public row meets such a condition.
@@ -357,17 +344,13 @@ class Choices:
     ----------
     tables : measured tables with their weights, as terms of a formula. The adaptive generators ignore them.
     rows, limit : epsilon of counting the rows, and epsilon of the whole release.
-    rules : suggested plausibility rules.
     minimum_count : smallest number of times that a released row occurs, or 1 if most public rows occur once.
-    unique : share of the public rows that occur once.
-    family : name of the generator.
     agreements : whether pairs of columns with two bins are measured as agreements, which are not published.
     prior_weight : number of records that the uniform distribution counts for in the fit.
     generation, delta : budget of the generator: an epsilon if delta is 0, otherwise a rho.
     advice : sentences on what a smaller epsilon and other generators would preserve.
     smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
     gaps : number of public rows that are excluded because of a missing value.
-    areas : areas within areas, with tables of each level, or None.
     wanted : wanted relative errors of a mean cell at each level of areas, as a text; empty without areas.
     marks : groups of rare indicators that have a column, or None.
     models : epsilon of the means that are measured directly, or 0.

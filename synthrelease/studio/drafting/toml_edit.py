@@ -269,8 +269,6 @@ def loaded_changed(old_spec: ReleaseSpec, path: Path, configuration: bytes, acce
 
     Parameters
     ----------
-    old_spec : the specification before the change.
-    path : path of the configuration.
     configuration, acceptance : changed contents of the two files, or None for an unchanged acceptance file.
 
     Raises
@@ -371,8 +369,6 @@ def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) 
 
     Parameters
     ----------
-    file : the configuration, which extends another file.
-    content : content of the configuration.
     names : names of inherited tables, such as "columns".
     """
     if file.base is None:
