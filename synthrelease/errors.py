@@ -70,7 +70,7 @@ class Problem:
 
     @property
     def sentence(self) -> str:
-        """Return the message with a capital letter and a full stop, without the file and the path."""
+        """Return the message as a sentence, without the file and the path."""
         return _ended(f"{self.message[0].upper()}{self.message[1:]}")
 
 
@@ -97,7 +97,7 @@ class Unexpected(ValueError):
         super().__init__(f"{place}: {self.message}" if place else self.message)
 
     def about(self, value: str) -> str:
-        """Return the error message for the checked value. `UnexpectedValue` quotes the value."""
+        """Return the message for the checked value, which `UnexpectedValue` quotes."""
         return self.message
 
 
@@ -238,7 +238,7 @@ class Interrupted(SynthreleaseError):
 
 
 class OtherRelease(SynthreleaseError):
-    """The published folder was made with another configuration, or is not the release that a correction names."""
+    """The published folder has another configuration, or is not the release that a correction names."""
 
 
 class VerificationFailed(SynthreleaseError):
@@ -283,7 +283,6 @@ def place_of(trace: TracebackType | None) -> str:
 
 
 def cut(text: str, longest: int = 600) -> str:
-    """Shorten a text to at most `longest` characters, with "..." at its end."""
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
@@ -310,7 +309,7 @@ def percent(value: float) -> str:
 
 
 def so_many(count: int, one: str, more: str = "") -> str:
-    """Return a number with its noun in the singular or plural.
+    """Return a number with its noun.
 
     Examples
     --------

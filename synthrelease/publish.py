@@ -83,7 +83,7 @@ class Listener:
         """Receive the ledgers found nearby, if the request names no ledger."""
 
     def reserved(self, ledger: Path, statement: Statement) -> None:
-        """Receive the ledger and its statement, after the whole plan was charged and saved to disk."""
+        """Receive the ledger and its statement, after the whole plan was charged on the disk."""
 
     def phase(self, name: str) -> None:
         """Receive the name of the phase that begins. The names never reveal how many rounds were run."""
@@ -310,8 +310,8 @@ def _charged_for(spec: ReleaseSpec) -> str:
 
 
 def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
-    """Return the paths of other ledgers beside the output, beside the private file and in the working directory, without
-    opening them."""
+    """Return the paths of ledgers beside the output, beside the private file and in the working directory, without opening
+    them."""
     beside_output, data = place_beside(request.out), request.source.path
     beside = () if data is None else (data.absolute().parent,)
     folders = dict.fromkeys((beside_output.parent, *beside, Path.cwd()))

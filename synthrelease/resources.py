@@ -33,7 +33,6 @@ def library(module: str, name: str, what: str, extra: str) -> ModuleType:
 
 
 def install(extra: str) -> str:
-    """Return a sentence that tells the user to install an extra."""
     return f'Install the extra "{extra}" (docs/tutorial.md, Installing).'
 
 
@@ -66,7 +65,7 @@ class Kinds(Mapping[str, type[Kind]]):
         return self._found[kind]
 
     def add(self, kind: str, model: type[Kind]) -> None:
-        """Add a class from another package (`spec.plugins`). Only the names of such classes contain a colon."""
+        """Add a class from another package, with a colon in its name (`spec.plugins`)."""
         self._found[kind] = model
 
     def __contains__(self, kind: object) -> bool:
@@ -111,7 +110,6 @@ def resource(name: str) -> Path:
 
 
 def is_shipped(path: Path) -> bool:
-    """Return whether a path is inside the folder of shipped configurations."""
     return resource("configs").resolve() in path.resolve().parents
 
 

@@ -85,7 +85,7 @@ class Ahead(Generic[Part, Result]):
             self._waiting.append((part, future))
 
     def forget(self) -> list[Part]:
-        """Discard the results computed in advance, and return their parts, so that the caller can request them again."""
+        """Discard the results computed in advance, and return their parts."""
         parts = [part for part, future in self._waiting if part is not None and (future.cancel() or True)]
         self._waiting.clear()
         self._ended = False

@@ -104,8 +104,7 @@ def packed_from(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.
 
 
 def _kind(layout: Layout, columns: Iterable[int]) -> Any:
-    """Return the integer type for the codes of these columns: int64 if the layout has codes, otherwise the smallest type for
-    their number of combinations."""
+    """Return int64 if the layout has codes, otherwise the smallest integer type for the codes of these columns."""
     cells = math.prod(layout.sizes[column] for column in columns)
     return np.int64 if layout.has_codes or cells >= 2**32 else np.min_scalar_type(cells)
 
@@ -144,8 +143,7 @@ class PackedBins(Sequence[np.ndarray]):
         return self.run(column, column).astype(np.min_scalar_type(max(self.layout.sizes[column] - 1, 0)))
 
     def run(self, first: int, last: int) -> np.ndarray:
-        """Return, for each row, one integer that encodes its bins in the columns `first` to `last`, which must be stored in the
-        same integer."""
+        """Return the (n_rows,) codes of the columns `first` to `last`, which must be stored in the same integer."""
         place = self.layout.pack_of[first]
         part, pack, sizes = self.parts[place], self.layout.packs[place], self.layout.sizes
         if last < pack[-1]:
@@ -254,7 +252,7 @@ class EqualRows:
 
     @property
     def first(self) -> np.ndarray:
-        """Return the (n_groups,) index of one row from each group."""
+        """Return the (n_groups,) index of one row of each group."""
         return self.order[self.starts]
 
     @property
@@ -265,7 +263,7 @@ class EqualRows:
         return ranks
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """Return the (n_groups,) exact sums of integer values, one per row, within each group."""
+        """Return the (n_groups,) exact sums of integer values within each group."""
         return np.add.reduceat(values[self.order], self.starts) if len(values) else values
 
 
@@ -316,7 +314,6 @@ def joined(values: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarray:
-    """Return the (n_cells,) exact sums of integer values, one per row, within the cells `codes`."""
     return Addends(values).sums(codes, n_cells)
 
 
@@ -339,7 +336,7 @@ class Addends:
         self._doubles = doubles if self.exact else None
 
     def sums(self, codes: np.ndarray, n_cells: int, rows: slice = slice(None)) -> np.ndarray:
-        """Return the (n_cells,) exact sums of the values of the selected rows within the cells `codes`."""
+        """Return the (n_cells,) exact sums of the selected rows' values within the cells `codes`."""
         if self._only:
             return np.bincount(codes, minlength=n_cells) * self._only
         if self._doubles is not None:
@@ -442,14 +439,14 @@ class Counts:
 
     @property
     def bins(self) -> Sequence[np.ndarray]:
-        """Return, for every column, the (n_cells,) bins of the cells, in the smallest unsigned type, which can overflow in
-        arithmetic. Without codes, a column is computed again at each access."""
+        """Return the (n_cells,) bins of every column, in the smallest unsigned type, which can overflow in arithmetic. Without
+        codes, a column is computed again at each access."""
         if self._bins is None:
             self._bins = bins_of(self.layout, self.codes)
         return self._bins
 
     def digits(self, column: int) -> np.ndarray:
-        """Return the (n_cells,) bins of one column as int64, for arithmetic."""
+        """Return the (n_cells,) bins of one column as int64."""
         return self.bins[column].astype(np.int64)
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> Counts:
@@ -488,7 +485,6 @@ class Counts:
         return dense_sums(self.codes, self.counts, self.layout.n_cells)
 
     def keep(self, mask: np.ndarray) -> Counts:
-        """Return the table of the cells where the (n_cells,) `mask` is True."""
         return self._at(mask, as_ones(self.counts[mask]))
 
     def _at(self, mask: np.ndarray, counts: np.ndarray) -> Counts:
@@ -497,7 +493,7 @@ class Counts:
         return Counts.known(self.layout, counts, words=words, bins=bins)
 
     def with_counts(self, counts: np.ndarray) -> Counts:
-        """Return the same cells with new counts: (n_cells,) integers of at least 0. Cells with a count of 0 are dropped."""
+        """Return the same cells with new counts, (n_cells,) integers of at least 0, without cells with a count of 0."""
         counts = np.asarray(counts, dtype=np.int64)
         mask = counts != 0
         if mask.all():
@@ -506,7 +502,7 @@ class Counts:
         return self._at(mask, counts)
 
     def _over(self, layout: Layout) -> Counts:
-        """Return the same table with another layout of the same shape, without copies."""
+        """Return the same table with another layout of the same shape."""
         bins = PackedBins(layout, self.bins.parts) if isinstance(self.bins, PackedBins) else self.bins
         return Counts.known(layout, self.counts, words=self._words, bins=bins)
 
@@ -559,7 +555,6 @@ class Tally:
         self._layout, self._counted, self._rows = layout, Counts.empty(layout), list[Sequence[np.ndarray]]()
 
     def add(self, parts: Sequence[np.ndarray]) -> None:
-        """Add rows, given as integers that encode their bins (see `packed`)."""
         self._rows.append(parts)
         if sum(len(each[0]) for each in self._rows) > max(_COLLECTED, len(self._counted)):
             self.total()
@@ -581,7 +576,6 @@ def has_full_array(layout: Layout) -> bool:
 
 
 def check_full_array(layout: Layout) -> None:
-    """Raise ValueError if a table has more than `DENSE_LIMIT` cells."""
     if layout.n_cells > DENSE_LIMIT:
         raise ValueError(f"expected a table of at most {DENSE_LIMIT:,} cells for a full array, found {layout.n_cells:,}")
 

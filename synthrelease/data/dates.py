@@ -78,7 +78,6 @@ class DateFormat:
 
     @cached_property
     def patterns(self) -> list[re.Pattern[str]]:
-        """Return the regular expression of each format, with a named group for each directive."""
         return [_pattern(text) for text in self.text.split(OR)]
 
     def read(self, text: str) -> date | None:
@@ -107,13 +106,11 @@ class DateFormat:
 
     @property
     def example(self) -> str:
-        """Return an example of the formats, such as "2014-12-31 or 31.12.2014"."""
         return self.text.replace("%Y", "2014").replace("%m", "12").replace("%b", "Dec").replace("%d", "31")
 
 
 def are_exchanged(formats: Sequence[str]) -> bool:
-    """Return whether two of the formats are equal or differ only in the order of day and month, so that 02/03/2020 is
-    ambiguous."""
+    """Return whether two formats are equal or differ only in the order of day and month."""
     return len({re.sub("%[dm]", "%", form) for form in formats}) < len(formats)
 
 

@@ -279,6 +279,5 @@ class _Groups:
 def _forbidden(
     table: Counts, columns: Sequence[int], recipients: np.ndarray, donors: np.ndarray, plausibility: Plausibility
 ) -> np.ndarray:
-    """Return an (n,) mask: True where a recipient with the donor's values in `columns` would break a rule."""
     bins = [(table.bins[column][donors if column in columns else recipients]) for column in range(len(table.bins))]
     return plausibility.forbidden([column_bins.astype(np.int64) for column_bins in bins])

@@ -48,12 +48,10 @@ class Layout:
 
     @cached_property
     def n_cells(self) -> int:
-        """Return the number of possible cells, which may exceed 64 bits."""
         return math.prod(self.sizes)
 
     @property
     def has_codes(self) -> bool:
-        """Return whether each possible cell can have a code of 64 bits."""
         return self.n_cells <= CODED_CELLS
 
     @cached_property
@@ -71,7 +69,7 @@ class Layout:
 
     @cached_property
     def pack_of(self) -> tuple[int, ...]:
-        """Return, for each column, the index of its group in `packs`."""
+        """Return the index in `packs` of each column's group."""
         return tuple(place for place, pack in enumerate(self.packs) for _ in pack)
 
     def words_within(

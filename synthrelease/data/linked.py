@@ -60,7 +60,6 @@ class Linked:
 
     @property
     def most(self) -> int:
-        """Return the largest number of members of a root."""
         return len(self.slots)
 
     def numbers(self, bins: np.ndarray) -> np.ndarray:
@@ -70,7 +69,7 @@ class Linked:
 
     @cached_property
     def needed(self) -> frozenset[str]:
-        """Return the columns of the wide record that are never missing if their member exists, such as `age_2`."""
+        """Return the columns of the wide record that are never missing if their member exists."""
         return frozenset(
             name for slot in self.slots for name, plain in zip(slot, self.names, strict=True) if plain in self.whole
         )
@@ -137,7 +136,6 @@ class Linked:
 
     @property
     def of_members(self) -> frozenset[str]:
-        """Return the columns of the wide record that belong to a slot."""
         return frozenset(name for slot in self.slots for name in slot)
 
     def slots_of(self, name: str, known: Container[str]) -> tuple[str, ...]:
@@ -153,7 +151,7 @@ class Linked:
         return tuple(slot[self.names.index(plain)] for slot in self.slots)
 
     def of_roots(self, names: Iterable[str]) -> list[str]:
-        """Return those of `names` that are columns of the roots, including the number of members."""
+        """Return those of `names` that are columns of the roots, or the number of members."""
         return [name for name in names if name not in self.of_members]
 
 
@@ -187,12 +185,11 @@ def in_slot(text: str, names: Container[str], place: int, other: int | None = No
 
 
 def is_count(match: re.Match[str]) -> bool:
-    """Return whether a name in a condition is the function `count`, as in "count(a == 1, b == 1) >= 2", and not a column."""
+    """Return whether a name in a condition is the function `count`, and not a column."""
     return match[0] == "count" and match.string[match.end() :].lstrip().startswith("(")
 
 
 def slot_name(name: str, place: int) -> str:
-    """Return the name of a members' column in the wide record for the member at this position (from 1), such as age_2."""
     return f"{name}_{place}"
 
 

@@ -160,7 +160,7 @@ class Sparse:
         return Addends(self.values)
 
     def some(self) -> Iterator[tuple[slice, Sequence[np.ndarray]]]:
-        """Yield the cells in batches, in order: their positions, and their bins in every column."""
+        """Yield batches of cells, in order: their positions, and their bins in every column."""
         return ((cells, rows_at(self.bins, cells)) for cells in few_rows(len(self.values), _CELLS_TOGETHER))
 
 
@@ -190,7 +190,7 @@ def summed_to(layout: Layout, columns: Columns, parent: Columns, table: Table) -
 
 
 def values_of(table: Table) -> np.ndarray:
-    """Return the values of all cells of a table, or only of the stored cells of a sparse table."""
+    """Return the values of all (for a sparse table, of the stored) cells."""
     return table.values if isinstance(table, Sparse) else table.ravel()
 
 
@@ -228,7 +228,7 @@ class Lattice:
         return table
 
     def values(self, columns: Columns) -> np.ndarray:
-        """Return the values of all cells of the marginal on `columns`, or only of its stored cells if it is sparse."""
+        """Return the values of all (if sparse, of the stored) cells of the marginal on `columns`."""
         return values_of(self._table(columns))
 
     def joint(self, first: Columns, last: int) -> np.ndarray:
@@ -269,7 +269,6 @@ class Lattice:
         return table_kept.table
 
     def _keep(self, table: _Kept) -> None:
-        """Cache a marginal, and drop the least recently used ones beyond the limits."""
         self._kept[table.columns] = self._wide.setdefault(len(table.columns), {})[table.columns] = table
         self._cells += table.cells
         while len(self._kept) > KEPT_TABLES or (self._cells > KEPT_CELLS and len(self._kept) > 1):
@@ -278,7 +277,7 @@ class Lattice:
             self._cells -= gone.cells
 
     def _work(self, n_columns: int) -> int:
-        """Return how many stored numbers are read to sum the whole table to a marginal of `n_columns` columns."""
+        """Return how many numbers are read to sum the whole table to `n_columns` columns."""
         return sum(len(part.values) for part in self.parts) * (1 + n_columns) if self.whole is None else self.whole.size
 
     def _of_whole(self, columns: Columns) -> Table:
@@ -454,7 +453,7 @@ def _pairs(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> I
 
 
 def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iterator[tuple[Columns, Table]]:
-    """Yield all marginals of a table with at most `largest` columns, each once and computed from a larger one."""
+    """Yield all marginals of a table with at most `largest` columns, each once."""
     branch = [(columns, table)]
     for depth, left in steps_down(len(columns), largest):
         chosen = tuple(columns[number] for number in left)

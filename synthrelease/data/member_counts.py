@@ -37,7 +37,6 @@ class BinnedCounts(Counts):
 
     @classmethod
     def of_atoms(cls, atoms: Counts, transformation: Transformation) -> BinnedCounts:
-        """Compute the counts on the bins of a transformation from counts on atomic cells."""
         merged = atoms.merge(transformation.layout, transformation.maps)
         table = cls.__new__(cls)
         table.layout, table.counts, table._words, table._bins = merged.layout, merged.counts, merged._words, merged._bins
@@ -53,7 +52,7 @@ class BinnedCounts(Counts):
 
 
 def cached(table: Counts, key: Hashable, make: Callable[[], Result]) -> Result:
-    """Return the result of `make()`, which a `BinnedCounts` stores under the key."""
+    """Return the result of `make()`, cached by a `BinnedCounts`."""
     return table.cached(key, make) if isinstance(table, BinnedCounts) else make()
 
 
@@ -126,7 +125,6 @@ class RowsOnBins:
 
     @cached_property
     def transformation(self) -> Transformation:
-        """Return the binning of each column in the table of members (see `rows_transformation`)."""
         return rows_transformation(self.rows, self.wide)
 
     @cached_property
@@ -134,7 +132,6 @@ class RowsOnBins:
         return {name: binning.numbers for name, binning in zip(self.wide.schema.names, self.wide.binnings, strict=True)}
 
     def on_bins(self, table: Counts) -> Counts:
-        """Count the members' rows on released bins."""
         return on_bins(self.rows, table, self._numbers)
 
     def with_own_values(self, table: Counts) -> Counts:

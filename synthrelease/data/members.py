@@ -73,7 +73,6 @@ class MemberRows:
         return [*names, *(f"{prefixes}{name}" for name in self.linked.names if prefixes), *roots]
 
     def unknown(self) -> list[str]:
-        """Return the unknown names, also inside differences such as "first.age - age"."""
         return [part for name in self.names for part in parts_of(name) if self._column(part, self.seats[0]) is None]
 
     def columns(self, name: str, seat: Seat) -> list[str]:
@@ -91,8 +90,7 @@ class MemberRows:
         return slot_name(plain, seat[1] if prefix else seat[0])
 
     def layout(self, sizes: Mapping[str, int], numbers: Mapping[str, Sequence[float | None]]) -> Layout:
-        """Return the layout of these rows, from the numbers of bins of the wide record and, for differences, the bins'
-        representative values."""
+        """Return the layout of these rows, given the numbers of bins and the representative values of the wide record."""
         sizes_ = []
         for name in self.names:
             sources = self.columns(name, self.seats[0])
@@ -100,7 +98,7 @@ class MemberRows:
         return Layout(columns=self.names, sizes=tuple(sizes_))
 
     def published(self, columns: Iterable[PublishedColumn]) -> tuple[PublishedColumn, ...]:
-        """Return the columns of these rows in their published form, from the published columns of the wide record."""
+        """Return the columns of these rows as published."""
         by_name = {column.name: column for column in columns}
         numbers = {name: column.numbers for name, column in by_name.items()}
         columns_ = []
@@ -135,7 +133,7 @@ def gaps(numbers: Mapping[str, Sequence[float | None]], sources: Sequence[str]) 
 
 
 def labelled_gaps(values: Sequence[float]) -> tuple[tuple[str, ...], tuple[float | None, ...], int]:
-    """Return the labels and values of the bins of a column of differences, and the index of its bin for missing values."""
+    """Return the labels and values of the bins of differences, and the index of the bin for missing values."""
     return (*(f"{value:.10g}" for value in values), _MISSING), (*values, None), len(values)
 
 

@@ -100,7 +100,6 @@ class ReadColumns:
 
     @classmethod
     def of(cls, schema: Schema, linked: Linked) -> ReadColumns:
-        """Determine which columns must be read for the schema of a wide record."""
         columns, plain_columns, positions = list[Column](), list[Column](), list[tuple[int, ...]]()
         for slot in linked.slots:
             plain = [_but_for_names(schema[name]) for name in slot]
@@ -114,17 +113,15 @@ class ReadColumns:
 
 
 def dates_in(schema: Schema, source: str) -> DateFormat | None:
-    """Return the format of the dates in a column of the file, or None if no dates are read from it."""
+    """Return the format of the dates in a column of the file, or None."""
     dated = [column for column in schema.columns if source in column.sources and column.dates is not None]
     return next((column.dates if column.source == source else column.minus_dates for column in dated), None)
 
 
 def _but_for_names(column: Column) -> Column:
-    """Return a column without its name, description and alternatives: equal for columns that assign every text to the same
-    bin."""
+    """Return a column without its name, description and alternatives: columns with the same bin for every text become equal."""
     return replace(column, name="", description="", alternatives={})
 
 
 def needed_columns(schema: Schema) -> list[str]:
-    """Return the columns of the file that a schema needs, each once."""
     return list(dict.fromkeys(name for column in schema.columns for name in column.sources))

@@ -170,7 +170,6 @@ class Plausibility:
         return bad
 
     def filter(self, table: Counts) -> Counts:
-        """Return the table without the rows that break a rule."""
         return table.keep(~self.forbidden(table.bins)) if self.masks or self.records else table
 
     def drawn_from(self) -> list[tuple[tuple[int, ...], AllowedCells | np.ndarray]]:
@@ -280,7 +279,6 @@ def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[
 
 
 def _along(values: np.ndarray, axis: int, n_axes: int) -> np.ndarray:
-    """Reshape the values of a column's bins, so that they broadcast along this column's axis of `n_axes`."""
     return values.reshape([-1 if other == axis else 1 for other in range(n_axes)])
 
 
@@ -313,7 +311,6 @@ class FillerRows:
                 raise RuleError(f"The rules seem to exclude every row. None of {_TRIED:,} rows that were tried satisfies them")
 
     def first(self, size: int) -> Counts:
-        """Return the first `size` rows of the sequence as counts."""
         places = np.arange(size)
         return Counts.of(self.layout, self._digits(places if self._kept is None else self._kept[places % len(self._kept)]))
 

@@ -65,7 +65,6 @@ class QuestionWords:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns that the question names outside conditions."""
         columns = ("" if self.kind == "share" else self.head, self.by, self.to, *(name.strip() for name in self.on.split(",")))
         return tuple(name for name in columns if name)
 

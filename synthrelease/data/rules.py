@@ -190,7 +190,6 @@ class _Parser:
         return self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
 
     def _found(self) -> str:
-        """Describe the next word or symbol of the rule for an error message."""
         kind, text = self._peek()
         text = cut(text, 60)
         return "the end of the condition" if kind == "end" else f"the text {text!r}" if kind == "text" else repr(text)
@@ -355,12 +354,10 @@ def comparisons(rule: Rule) -> Iterator[Comparison]:
 
 
 def of_records(rule: Rule) -> Iterator[Gap | Count]:
-    """Yield every part of a rule that compares two columns or counts conditions."""
     return (part for part in walk(rule) if isinstance(part, Gap | Count))
 
 
 def by_number(rule: Rule) -> set[str]:
-    """Return the columns that a rule compares with another column or with a count."""
     compared_with = {part.other for part in of_records(rule) if part.other is not None}
     return compared_with | {part.column for part in of_records(rule) if isinstance(part, Gap)}
 
@@ -388,7 +385,6 @@ def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers
 
 
 def _divides(part: Comparison, bounds: tuple[float, float], *, whole_numbers: bool) -> bool:
-    """Return whether a comparison is true for some values within the bounds, and false for others."""
     return any(bounds[0] < edge <= bounds[1] for edge in _edges(part, whole_numbers))
 
 
@@ -503,7 +499,6 @@ class RecordRule:
 
     @classmethod
     def of(cls, rule: Rule, columns: Sequence[Column]) -> RecordRule:
-        """Prepare a rule for rows that are given by their atomic bins."""
         by_name, place_of = {column.name: column for column in columns}, {column.name: at for at, column in enumerate(columns)}
         names = columns_of(rule)
         return cls(
@@ -514,7 +509,6 @@ class RecordRule:
         )
 
     def merge(self, transformation: Transformation) -> RecordRule:
-        """Return the same rule for records with the coarser bins of a transformation."""
 
         def every(met: np.ndarray, column: int) -> np.ndarray:
             met_by_all = np.ones(transformation.layout.sizes[column], dtype=bool)

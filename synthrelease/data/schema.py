@@ -114,7 +114,6 @@ def _parse(text: str, whole_numbers: bool) -> list[IntervalBin]:
 
 
 def _open_ended(text: str, sign: str, value: float, whole_numbers: bool) -> IntervalBin:
-    """Return the unbounded bin of a label such as "<18" or ">44"."""
     if not whole_numbers and sign in ("<=", ">"):
         raise Unexpected(f"In a column of real numbers, write the first or last bin as in '<500' or '>=1000', not as {text!r}")
     edge = value + 1 if sign in ("<=", ">") else value
@@ -180,7 +179,6 @@ class Binning:
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """Return the index of each bin by its label."""
         return {label: bin_ for bin_, label in enumerate(self.labels)}
 
     @property
@@ -278,7 +276,6 @@ class Column:
 
     @property
     def unlisted(self) -> int | None:
-        """Return the atomic bin for texts that belong to no listed category, or None."""
         return self.atoms.labels.index(self.outside_label) if self.outside_label else None
 
     @property
@@ -332,12 +329,10 @@ class Schema:
 
     @cached_property
     def layout(self) -> Layout:
-        """Return the names of the columns and their numbers of atomic bins."""
         return Layout(columns=self.names, sizes=tuple(len(column.atoms) for column in self.columns))
 
     @cached_property
     def counted(self) -> tuple[CountedIndicators, ...]:
-        """Return how to compute each column that lists the indicators of a row."""
         place_of, counting = {name: index for index, name in enumerate(self.names)}, list[CountedIndicators]()
         for column in self.columns:
             if column.counts is None:
@@ -377,14 +372,12 @@ class Transformation:
 
     @cached_property
     def ordered(self) -> tuple[int, ...]:
-        """Return, for each column, how many of its bins are ordered, or 0. The ordered bins come before the bin for missing
-        values."""
+        """Return, for each column, how many of its first bins are ordered, or 0."""
         return tuple(
             binning.present if column.ordered else 0 for column, binning in zip(self.schema.columns, self.binnings, strict=True)
         )
 
     def numbers(self, column: str) -> np.ndarray:
-        """Return the (n_bins,) representative values of a column's bins, NaN for bins without one."""
         return self.binning(column).known_numbers
 
 
@@ -416,7 +409,6 @@ class ValueGrid:
     edges: tuple[float, ...]
 
     def nearest(self, value: float) -> float:
-        """Return the multiple of the step nearest to a value."""
         return round(value / self.step) * self.step
 
 
@@ -512,7 +504,6 @@ class OwnValue:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Return the smallest and the largest contribution of a row."""
         return self.low - self.centre, self.high - self.centre
 
     @property

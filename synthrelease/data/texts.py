@@ -112,7 +112,6 @@ def quoted_path(path: str | Path, *, powershell: bool = os.name == "nt") -> str:
 
 
 def program(*, powershell: bool = os.name == "nt") -> str:
-    """Return the command that starts this program again, from the same folder."""
     started = Path(sys.argv[0])
     if started.parts[-2:] == ("synthrelease", "__main__.py"):
         words = [sys.executable, "-m", "synthrelease"]

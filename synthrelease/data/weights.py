@@ -58,7 +58,6 @@ class Margin:
 
     @cached_property
     def table(self) -> np.ndarray:
-        """Return the totals as an array with one axis for each column."""
         return np.array(self.totals, dtype=float).reshape(self.shape)
 
     @property
@@ -66,7 +65,6 @@ class Margin:
         return math.fsum(self.totals)
 
     def cell_name(self, cell: int) -> str:
-        """Return the name of a cell, such as "age 65+, sex F"."""
         groups = np.unravel_index(cell, self.shape)
         named = zip(self.columns, self.labels, groups, strict=True)
         return ", ".join(f"{column} {labels[group]}" for column, labels, group in named)
@@ -124,7 +122,7 @@ class Calibration:
     fewest_rows: int = 10
 
     def on(self, transformation: Transformation) -> Calibration:
-        """Convert the calibration to the bins of a transformation, each of which must lie in one group of a margin."""
+        """Convert the calibration to the bins of a transformation (`Margin.on`)."""
         return replace(self, margins=tuple(margin.on(transformation) for margin in self.margins))
 
 
@@ -181,7 +179,6 @@ def _common(left: Margin, right: Margin, shared: Sequence[str]) -> tuple[np.ndar
 
 
 def _first_bins(into: Sequence[int]) -> list[int]:
-    """Return the first bin of each group, where `into` contains the group of each bin."""
     return [into.index(group) for group in range(max(into) + 1)]
 
 
@@ -411,7 +408,6 @@ def _neighbour(rows: np.ndarray, axis: int, group: int) -> int:
 
 
 def _why(margin: Margin, cell: int, rows: np.ndarray, totals: np.ndarray, limits: tuple[float, float]) -> str:
-    """Explain why no weights within the limits can give a cell its total."""
     name, number = margin.cell_name(cell), int(rows[cell])
     if not number:
         return f"no released row is in {name}, but the margin {margin.name} has a total of {totals[cell]:.9g} for it"
@@ -423,7 +419,6 @@ def _why(margin: Margin, cell: int, rows: np.ndarray, totals: np.ndarray, limits
 
 
 def _joined_labels(stated: Margin, fitted: Margin, axis: int) -> list[tuple[str, ...]]:
-    """Return, in order, the labels of each merged group of a column, such as ("65-74", "75+")."""
     members: dict[int, list[str]] = {}
     for group, label in enumerate(stated.labels[axis]):
         members.setdefault(fitted.into[axis][stated.into[axis].index(group)], []).append(label)
@@ -431,5 +426,4 @@ def _joined_labels(stated: Margin, fitted: Margin, axis: int) -> list[tuple[str,
 
 
 def _scaled(margin: Margin, total: float) -> Margin:
-    """Scale the totals of a margin so that their sum is `total`."""
     return replace(margin, totals=tuple((margin.table.ravel() * (total / margin.total)).tolist()))

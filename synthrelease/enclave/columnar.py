@@ -80,7 +80,7 @@ class NumberTexts(LazyTexts):
 
 
 class WithNull(LazyTexts):
-    """The distinct texts of a column that contains nulls, followed by an entry for the nulls."""
+    """The distinct texts of a column, followed by an entry for the nulls."""
 
     def __init__(self, texts: LazyTexts):
         self._texts = texts
@@ -120,7 +120,6 @@ def column_texts(name: str, array: Any) -> Texts:
 
 
 def as_texts(array: Any) -> Texts:
-    """Convert an Arrow column to texts, with None for nulls and NaN."""
     from pyarrow import types
 
     if is_uuid(array.type):

@@ -100,12 +100,11 @@ class BinRule:
         return bins
 
     def counted(self, cells: Counts, n_rows: int) -> CountedRows:
-        """Return these counts with the forbidden values and the values without a bin that were recorded."""
         return CountedRows(cells=cells, n_rows=n_rows, problems=frozenset(self.problems), misfits=self.misfits)
 
 
 def _as_missing(digits: Digits, column: Column) -> Digits:
-    """Give texts that are not a number or a date the bin for missing values, or MISSING if there is none."""
+    """Give texts that are not a number or date the bin for missing values, or MISSING."""
     return Digits(of_text=np.where(digits.of_text == WRONG, absent(column), digits.of_text), codes=digits.codes)
 
 

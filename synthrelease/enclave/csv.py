@@ -134,7 +134,7 @@ class Blocks:
         return _without_half_a_letter(block)
 
     def put_back(self, data: bytes) -> None:
-        """Put bytes back into the reader, which returns them first."""
+        """Return these bytes first at the next read."""
         self._first = io.BytesIO(data + self._first.read())
 
     def _read(self, size: int) -> bytes:
@@ -386,7 +386,6 @@ class _Lines:
             yield line
 
     def put_back(self, block: bytes) -> None:
-        """Iterate over the lines of this block next."""
         self._block, self.waiting = block, deque(io.StringIO(text_of(block, self._encoding), newline=""))
 
     def give_back(self) -> None:

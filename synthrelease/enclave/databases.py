@@ -173,7 +173,6 @@ def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str], 
 
 
 def _interrupt(connection: Any) -> None:
-    """Ask a database driver to stop, with the method that it provides."""
     for name in ("cancel", "interrupt"):
         getattr(connection, name, lambda: None)()
 

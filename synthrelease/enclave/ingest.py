@@ -136,7 +136,6 @@ def tables_in(source: Source, schema: Schema, policy: InputTable) -> Source:
 
 
 def _spellings(source: Source, schema: Schema, policy: InputTable, unit: UnitTable) -> Iterator[str]:
-    """Yield messages about keys that the files spell in several ways, such as 12 and 12.0."""
     of_rows = schema.linked or unit
     if of_rows.key is not None:
         sources = [source] if source.members is None else [replace(source, members=None), source.members]
@@ -171,7 +170,7 @@ def read_public(
 
 @dataclass(frozen=True, kw_only=True)
 class _KeptRows(Fit):
-    """The facts about a file, and the counts of the rows that the plausibility rules keep."""
+    """The facts about a file, and the counts of the rows that the rules keep."""
 
     kept: Counts
 

@@ -168,7 +168,7 @@ def _others(texts: Texts, text: str, policy: InputTable) -> np.ndarray:
 
 
 def _kind(column: Column) -> np.dtype:
-    """Return the integer type for a column's bins, which are negative without a bin: int16, or int32 for many bins."""
+    """Return the integer type for a column's bins and negative codes."""
     return np.dtype(np.int16 if len(column.atoms) < 2**15 else np.int32)
 
 

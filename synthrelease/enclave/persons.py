@@ -95,7 +95,6 @@ def different(marks: np.ndarray) -> np.ndarray:
 
 
 def repeated(marks: np.ndarray) -> np.ndarray:
-    """Return each digest that occurs more than once, as an (n, 2) array."""
     groups = EqualRows.of([*marks.T])
     return marks[groups.first[np.diff(groups.starts, append=len(marks)) > 1]]
 
@@ -197,17 +196,14 @@ class Persons:
             self._collected = self._left = max(self.number(), len(self._rows[0][0]))
 
     def number(self) -> int:
-        """Return the number of persons: of different keys."""
         self._marks = [different(np.concatenate(self._marks))]
         return len(self._marks[0])
 
     def cells(self) -> Counts:
-        """Return the first rows of all persons as counts."""
         self._let_go()
         return Counts.of(self._rule.layout, [column[0] for column in self._rows[self._n_before_bins :]])
 
     def _let_go(self) -> None:
-        """Discard all rows except the first rows of each person."""
         rows = [np.concatenate(column) for column in self._rows]
         persons = EqualRows.of(rows[:2])
         number, rows_of_each = persons.ranks, np.diff(persons.starts, append=len(rows[0]))

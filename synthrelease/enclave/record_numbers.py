@@ -63,7 +63,6 @@ class SplitKey:
 
 
 def key_beside(ledger: Path) -> Path:
-    """Return the default path of the key of a ledger: `<ledger>.key`."""
     return ledger.with_name(ledger.name + ".key")
 
 
@@ -133,12 +132,11 @@ class PieceOfRegister:
     as_written: bool = False
 
     def numbers(self, policy: InputTable) -> RecordNumbers:
-        """Return an empty collection for the record numbers of a file that `policy` describes."""
         return RecordNumbers(self.key, self.rule.by, self.rule.of, policy, as_written=self.as_written)
 
     @property
     def of_first_version(self) -> PieceOfRegister:
-        """Return the same piece for a register that was split with version 1.0.0: numbers are compared as written."""
+        """Return the same piece, with numbers compared as written."""
         return replace(self, as_written=True)
 
     def fits(self, numbers: RecordNumbers) -> bool:

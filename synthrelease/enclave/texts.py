@@ -57,7 +57,7 @@ def whole_text(number: int) -> str:
 
 
 def float_text(number: float) -> str | None:
-    """Return the text of a Python float (64 bits), or None for NaN."""
+    """Return the text of a 64-bit float, or None for NaN."""
     if math.isfinite(number):
         return str(int(number)) if number.is_integer() else _plain(Decimal(float.__repr__(number)))
     return None if math.isnan(number) else "inf" if number > 0 else "-inf"
@@ -70,7 +70,7 @@ def decimal_text(written: str) -> str | None:
 
 
 def float_texts(numbers: np.ndarray) -> list[str | None]:
-    """Return the texts of floating-point numbers of any precision, None for NaN."""
+    """Return the texts of floats of any precision, None for NaN."""
     if numbers.dtype == np.float64:
         return list(map(float_text, numbers.tolist()))
     return [_plain(Decimal(str(number))) if math.isfinite(number) else float_text(float(number)) for number in numbers]

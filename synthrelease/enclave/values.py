@@ -84,7 +84,6 @@ class Known(dict[str | None, int]):
         return meaning
 
     def of(self, texts: Sequence[str | None]) -> np.ndarray:
-        """Return the (n_texts,) int64 bins of the texts."""
         return np.fromiter(map(self.__getitem__, texts), dtype=np.int64, count=len(texts))
 
 
@@ -210,7 +209,6 @@ class _Listed:
 
 
 def absent(column: Column) -> int:
-    """Return the atomic bin for the missing values of a column, or MISSING."""
     return MISSING if column.atoms.missing is None else column.atoms.missing
 
 

@@ -1,9 +1,8 @@
 """Account for a scout and a release together, under one cap that is fixed before the scout (theory 9.19, one cap).
 
-A scout measures noisy tables of a register without a public file; a release is planned with these tables. The charges of the
-release depend on the scout's results, so the guarantee is the cap, even if the release costs less. All Gaussian parts share one
-budget, and the pure parts have a separate epsilon, also fixed before the scout. With a delta of 0, all parts are pure, and
-their epsilons add up.
+A release without a public file is planned with noisy tables, which a scout measures. The charges of the release depend on these
+tables, so the guarantee is the cap, even if the release costs less. Gaussian parts share one budget, and pure parts a separate
+epsilon, also fixed before the scout. With a delta of 0, all parts are pure, and their epsilons add up.
 """
 
 from __future__ import annotations
@@ -69,7 +68,6 @@ class Cap:
 
     @property
     def pure(self) -> bool:
-        """Return whether scout and release satisfy pure differential privacy."""
         return self.delta == 0
 
     @property
@@ -80,12 +78,12 @@ class Cap:
 
     @property
     def gaussian_delta(self) -> Fraction:
-        """Return the rest of delta, at which the total rho of all Gaussian noise is converted to an epsilon."""
+        """Return the rest of delta, at which all Gaussian noise is converted to an epsilon."""
         return self.delta - self.rare_delta
 
     @property
     def rho_left(self) -> Fraction:
-        """Return how much rho the release may spend on Gaussian noise after the scout, rounded down."""
+        """Return the rho that the release may spend on Gaussian noise, rounded down."""
         return Fraction(0) if self.pure else rho_within(self.epsilon - self.tests, self.gaussian_delta) - self.rho
 
     @property
@@ -99,7 +97,7 @@ class Cap:
 
     @property
     def cost(self) -> Fraction:
-        """Return the budget that all tables of the scout share: an epsilon if pure, otherwise a rho."""
+        """Return the budget of all tables of the scout: an epsilon if pure, otherwise a rho."""
         return self.alone if self.pure else self.rho
 
     def deviation(self, cost: Fraction, moved: tuple[float, float] = (math.sqrt(2), 2)) -> float:
@@ -115,7 +113,6 @@ class Cap:
 
     @property
     def charges(self) -> tuple[Charge, ...]:
-        """Return the charges of the scout."""
         if self.pure:
             return (mechanism(SCOUT, self.alone, "noisy tables of single columns, before the release"),)
         because = f"alone {decimal_text(self.alone)} at delta = {float(self.delta):g}"
@@ -127,7 +124,7 @@ class Cap:
 
 
 def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
-    """Return the joint charge of a scout and of the release that follows it: always the whole cap.
+    """Return the joint charge of a scout and the release after it: the whole cap.
 
     Raises
     ------

@@ -121,7 +121,7 @@ class Charge:
 
     @property
     def price(self) -> tuple[Fraction, Fraction, RenyiCurve | None, bool]:
-        """Return the whole cost without its name and parts: epsilon, delta, curve and the flag `gaussian`."""
+        """Return epsilon, delta, curve and the flag `gaussian`."""
         return self.epsilon, self.delta, self.renyi, self.gaussian
 
     @property
@@ -130,12 +130,8 @@ class Charge:
         return self.renyi is None and self.delta == 0
 
     def curve(self) -> RenyiCurve:
-        """Return the cost as a Renyi curve. A pure epsilon becomes (epsilon^2 / 2)-zCDP; in a sum, each part separately.
-
-        Raises
-        ------
-        BudgetError : if delta > 0, because such a charge does not bound any Renyi divergence.
-        """
+        """Return the cost as a Renyi curve. A pure epsilon becomes (epsilon^2 / 2)-zCDP; in a sum, each part separately. Raises
+        BudgetError if delta > 0, which bounds no Renyi divergence."""
         if self.renyi is not None:
             return self.renyi
         if self.delta:
@@ -149,8 +145,7 @@ class Charge:
 
     @property
     def explained(self) -> str:
-        """Return a short explanation of the cost, for the plan and the desk. release.json contains the longer text
-        `because`."""
+        """Return a short explanation of the cost; `because` is the longer text of release.json."""
         if self.parts and all(part.because.startswith("K-norm mechanism") for part in self.parts):
             return "the parts add up; the K-norm mechanism adds one vector of noise to all values"
         if self.rule == PRICED:
@@ -263,12 +258,12 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
 
 
 def summands(charge: Charge) -> tuple[Charge, ...]:
-    """Return the charges that a sum adds up, including those of sums inside it; for any other charge, only this charge."""
+    """Return the charges that a sum adds up, also through sums inside it; any other charge alone."""
     return tuple(summand for part in charge.parts for summand in summands(part)) if charge.rule == SUM else (charge,)
 
 
 def check_above_0(delta: Fraction) -> None:
-    """Raise BudgetError unless delta is above 0 and below 1, as a curve needs to have an epsilon."""
+    """Raise BudgetError unless delta is above 0 and below 1, as the conversion of a curve needs."""
     if not 0 < delta < 1:
         raise BudgetError(
             "Refused: the plan contains zero-concentrated charges, which can be converted to an epsilon only with a delta "
@@ -292,7 +287,7 @@ class Meter:
         del self._left[charge.name]
 
     def take_all(self, charges: Charge | Sequence[Charge]) -> None:
-        """Mark all charges as spent that pay for one output. Raises the errors of `take`."""
+        """Mark all charges for one output as spent. Raises the errors of `take`."""
         for charge in [charges] if isinstance(charges, Charge) else charges:
             self.take(charge)
 
@@ -331,7 +326,6 @@ class RowsRule:
 
     @property
     def charge(self) -> Charge | None:
-        """Return the charge for the noisy number of rows, or None without a noisy count."""
         if self.epsilon is None:
             return None
         return mechanism(NUMBER_OF_ROWS, self.epsilon, "discrete Laplace noise on the number of kept rows")
@@ -351,7 +345,7 @@ class RowsRule:
 
 
 def check_stated(rule: RowsRule, n_file: int) -> None:
-    """Raise InputError if the specification states more rows than the file has, whose number of rows is public here."""
+    """Raise InputError if the specification states more rows than the public number in the file."""
     if rule.stated is not None and rule.stated > n_file:
         raise InputError(f"The file has {so_many(n_file, 'row')}, but [input] rows requires at least {rule.stated:,}.")
 

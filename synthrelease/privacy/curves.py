@@ -114,7 +114,6 @@ class RenyiCurve:
         )
 
     def at(self, order: Fraction) -> Fraction:
-        """Return the bound on the Renyi divergence of an order > 1."""
         return self.rho * order + self.constant + self.log_mean / (order - 1)
 
     def text(self) -> str:
@@ -259,7 +258,6 @@ def _power_of_two(exponent: Fraction) -> Fraction:
 
 
 def decimal_of(value: Fraction) -> Decimal:
-    """Return the fraction as a decimal, with the precision of the current context."""
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
@@ -369,7 +367,6 @@ def rho_of_pure(epsilon: Fraction) -> Fraction:
 
 
 def root(value: Fraction, *, up: bool) -> Fraction:
-    """Return the square root as a multiple of 1e-15, rounded up or down."""
     down = math.isqrt(value.numerator * _FINE**2 // value.denominator)
     return Fraction(down + (up and Fraction(down, _FINE) ** 2 < value), _FINE)
 
@@ -392,14 +389,12 @@ def _least(holds: Callable[[int], bool], guess: int) -> int:
 
 
 def _guess(mu: float, delta: Fraction) -> int:
-    """Return an approximate epsilon of a mu-Gaussian mechanism at this delta, in steps of 1 / STEPS."""
     target = _log(delta)
     highest = mu * mu / 2 + mu * (2 + math.sqrt(-2 * target))
     return math.ceil(_begins(lambda epsilon: _is_within(mu, epsilon, target), highest) * STEPS)
 
 
 def _is_within(mu: float, epsilon: float, target: float) -> bool:
-    """Return whether ln delta of a mu-Gaussian mechanism at this epsilon is at most `target`, in floating point."""
     first, second = _log_below(mu / 2 - epsilon / mu), epsilon + _log_below(-mu / 2 - epsilon / mu)
     return second >= first or first + math.log1p(-math.exp(second - first)) <= target
 

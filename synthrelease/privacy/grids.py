@@ -1,5 +1,4 @@
-"""Compute public properties of the noise in a statistic: the grid on which it is released, its standard deviation, and its
-tails.
+"""Compute the grid on which a statistic is released, and the standard deviation and tails of its noise.
 
 This module draws no noise and receives no private value.
 """
@@ -80,7 +79,7 @@ def shared_steps(rows: int = 1) -> int:
 
 
 def grid_point(value: float, step: float) -> int:
-    """Return the grid point, in steps, nearest to a released value; exact for every step."""
+    """Return the nearest grid point of a released value, in steps."""
     return round(Fraction(value) / Fraction(step))
 
 

@@ -16,16 +16,8 @@ def coin(probability: Fraction) -> bool:
 
 
 def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
-    """Draw a number exactly from a distribution with finitely many values.
-
-    Parameters
-    ----------
-    law : pairs (number, probability).
-
-    Raises
-    ------
-    ValueError : if a probability is below 0, or if the probabilities do not add up to 1.
-    """
+    """Draw a number exactly from pairs (number, probability). Raises ValueError unless the probabilities are at least 0 and add
+    up to 1."""
     parts = math.lcm(*(probability.denominator for _, probability in law))
     shares = [probability * parts for _, probability in law]
     if sum(shares) != parts or min(shares) < 0:

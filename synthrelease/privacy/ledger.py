@@ -1,8 +1,8 @@
 """Keep the privacy budget of a dataset across runs, in a ledger on disk. A run is charged before it reads private data, and no
 charge is refunded.
 
-`reserve` adds up all charges, compares the exact sum with the limit, appends the new charge in one write transaction, and
-returns only when the charge is on the disk.
+`reserve` compares the exact sum of all charges with the limit, appends the new charge in one write transaction, and returns
+only when the charge is on the disk.
 
 A ledger contains only facts that are known before the private file is opened: the purpose (a title), the time, and the planned
 charge. It records no outcome, end or duration of a run: a missing outcome would reveal a failed run, which the selection
@@ -15,15 +15,13 @@ The ledger refuses:
 - a ledger that is older than its head file or has different rows, and a missing head file;
 - the ledger of another dataset or of a newer version.
 
-For releases that publish their number of rows exactly, the ledger stores the digest of the domain (the columns, bounds,
-categories and rules that determine which rows count), and accepts only this domain. Otherwise the difference of two exact
-numbers of rows could be an exact count of people, which no charge covers.
+Releases that publish their number of rows exactly must all have the same domain (the columns, bounds, categories and rules that
+determine which rows count), whose digest the ledger stores. Otherwise the difference of two exact numbers of rows could be an
+exact count of people, which no charge covers.
 
-A register may be split permanently into pieces (`Ledger.split`). A release that reads one piece is charged to this piece, and
-the register has spent as much as its most expensive piece (theory 11.12, pieces for ever).
-
-A multi-year plan, recorded before the first release (`Ledger.plan_years`), assigns every release to a year. The limit then
-applies to the privacy loss of a person over these years (theory 11.13, a promise over years).
+A register that is split permanently into pieces (`Ledger.split`) has spent as much as its most expensive piece (theory 11.12,
+pieces for ever). With a multi-year plan (`Ledger.plan_years`), the limit applies to the privacy loss of a person over its years
+(theory 11.13, a promise over years).
 
 The ledger cannot detect from its files alone:
 
@@ -34,8 +32,8 @@ The ledger cannot detect from its files alone:
 - a disk that reports data as written and loses them at a power cut;
 - a file system whose locks do not work, as on many network drives.
 
-To detect all cases except the last two, write the head of the last charge into a logbook that is kept elsewhere, and pass this
-head as `expect_head`. The ledger protects against mistakes, but not against the steward who keeps it.
+To detect all cases except the last two, keep the head of the last charge in a logbook elsewhere, and pass it as `expect_head`.
+The ledger protects against mistakes, but not against the steward who keeps it.
 """
 
 from __future__ import annotations
@@ -235,7 +233,7 @@ class Ledger:
         self._charged(self.statement(), charge, purpose, run)
 
     def _charged(self, statement: Statement, charge: Charge, purpose: str, run: ChargedRun) -> Statement:
-        """Return the content of the ledger with this charge, without writing it. Raises the errors of `reserve`."""
+        """Return the content with this charge, without writing it. Raises the errors of `reserve`."""
         if charge.renyi is not None:
             raise BudgetError(f"The charge {charge.name!r} is a Renyi curve. A ledger needs its epsilon and delta.")
         epsilon, delta = amount("epsilon", charge.epsilon), amount("delta", charge.delta)
@@ -303,8 +301,8 @@ class Ledger:
         return self._written(noted)
 
     def _written(self, with_entry: Callable[[Statement], Statement]) -> Statement:
-        """Add the last entry of the result of `with_entry` to the ledger in one transaction, and return this result once it is
-        on the disk."""
+        """Write the last entry of the result of `with_entry` in one transaction, and return this result once it is on the
+        disk."""
         with connected(self.path, writable=True) as database:
             database.execute("BEGIN IMMEDIATE")
             statement = with_entry(self._accepted(read_entries(self.path, database), read_head(self.path)))
@@ -329,8 +327,7 @@ class Ledger:
         raise refusal(self.path, f"The charge could not be confirmed on the disk ({reason})", advice)
 
     def _accepted(self, statement: Statement, head: Head) -> Statement:
-        """Return the content of the ledger if it is of the expected dataset and contains the head and `expect_head`; otherwise
-        raise LedgerError."""
+        """Return the statement. Raises LedgerError if it is of another dataset, or lacks the head or `expect_head`."""
         if self.dataset is not None and statement.dataset != self.dataset:
             problem = f"This is the ledger of {statement.dataset!r}, not of {self.dataset!r}"
             raise refusal(self.path, problem, "Name the ledger of your dataset")
@@ -345,7 +342,6 @@ class Ledger:
         return statement
 
     def _check_piece(self, statement: Statement, run: ChargedRun) -> None:
-        """Raise BudgetError if a release reads a piece that the ledger's split does not have."""
         if run.piece is None and run.split is None:
             return
         if statement.split is None or statement.split != run.split or not 1 <= (run.piece or 0) <= run.split.pieces:
@@ -356,7 +352,6 @@ class Ledger:
             )
 
     def _check_domain(self, statement: Statement, domain: str | None) -> None:
-        """Raise BudgetError if an earlier release published its exact number of rows for another domain."""
         if domain is None:
             return
         if statement.domain not in (None, domain):
@@ -370,7 +365,6 @@ class Ledger:
             )
 
     def _check_limit(self, name: str, spent: Fraction, cost: Fraction, limit: Fraction, piece: int | None) -> None:
-        """Raise BudgetError if the cost, added to the spent epsilon or delta (`name`), exceeds the limit."""
         if not spent + cost <= limit:
             if not limit:  # of delta
                 raise BudgetError(
@@ -404,7 +398,7 @@ def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
 
 
 def check_unsplit(path: Path, statement: Statement) -> None:
-    """Raise BudgetError if a register is already split or has a multi-year plan, so that it cannot be split."""
+    """Raise BudgetError if a register is already split or has a multi-year plan."""
     if statement.horizon is not None:
         raise BudgetError(
             f"Refused: {path} contains a multi-year plan. Such a plan does not allow a register that is split into pieces."
@@ -459,7 +453,7 @@ def open_ledger(
 
 
 def load_ledger(path: str | Path, *, dataset: str | None = None, expect_head: str | None = None) -> Ledger:
-    """Verify the ledger at `path`, and return it. Raises LedgerError if it is unreliable or not the expected one."""
+    """Return the ledger at `path`. Raises LedgerError if it is unreliable or not the expected one."""
     ledger = Ledger(path=_resolved(path), dataset=dataset, expect_head=expect_head)
     ledger.statement()
     return ledger
@@ -497,7 +491,6 @@ def reserve_for_release(
 
 
 def purpose_of(title: str) -> str:
-    """Return the purpose that a ledger records for a release with this title."""
     return printable(title, 200) or "a release without a title"
 
 
@@ -515,7 +508,7 @@ def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | Non
 
 
 def place_beside(out: str | Path) -> Path:
-    """Return the path of the ledger for releases into the folder `out` that name none: `<out>.ledger`."""
+    """Return the path of the ledger of releases that name none: `<out>.ledger`."""
     out = Path(out).absolute()
     return out.with_name(out.name + ".ledger")
 

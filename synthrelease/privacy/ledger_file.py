@@ -91,13 +91,12 @@ class Notes:
 
     @property
     def once(self) -> bool:
-        """Return whether the entry records a split or a multi-year plan. A ledger has at most one of each, on which later
-        entries depend."""
+        """Return whether the entry records a split or a multi-year plan, of which a ledger has at most one each."""
         return self.split is not None or self.horizon is not None
 
     @property
     def text(self) -> str:
-        """Return the notes as the text that is stored and hashed."""
+        """Return the stored and hashed text of the notes."""
         if self.split is not None:
             return f"split {self.split.pieces} {self.split.key} {self.split.register}"
         if (plan := self.horizon) is not None:
@@ -119,7 +118,6 @@ NONE = Notes()
 
 
 def _only(values: Iterable[Value | None]) -> Value | None:
-    """Return the first value that is not None, or None."""
     return next((value for value in values if value is not None), None)
 
 
@@ -232,7 +230,6 @@ class Entry:
         return Head(number=self.number, hash=self.hash)
 
     def row(self) -> Row:
-        """Return the entry as a row of the database."""
         return (*self._fields, self.hash)
 
 
@@ -295,7 +292,7 @@ class Statement:
 
     @property
     def head(self) -> Head:
-        """Return the number and hash of the last entry, for the head file and the steward's logbook."""
+        """Return the number and hash of the last entry."""
         return Head(number=len(self.entries), hash=self._hash(len(self.entries)))
 
     def holds(self, head: Head) -> bool:
@@ -307,8 +304,7 @@ class Statement:
         return _BEGINNING.fullmatch(beginning) is not None and any(digest.startswith(beginning) for digest in hashes)
 
     def with_charge(self, **facts: Any) -> Statement:
-        """Return the content of the ledger with one more entry, of which `facts` are the fields other than number and previous
-        hash."""
+        """Return the ledger with one more entry, whose other `facts` than number and previous hash are given."""
         entry = Entry(previous=self.head.hash, number=len(self.entries) + 1, **facts)
         return replace(self, entries=(*self.entries, entry))
 
@@ -395,12 +391,11 @@ class LedgerError(BudgetError):
 
 
 def refusal(path: Path, problem: str, advice: str) -> LedgerError:
-    """Make the error for an unreliable ledger from the problem and the advice, sentences without a full stop at the end."""
+    """Return the error for an unreliable ledger: problem and advice, without a full stop at the end."""
     return LedgerError(f"{path}: {problem}. No private data were read. {advice}.")
 
 
 def restore(ledger: Path) -> str:
-    """Return advice for a ledger that is incomplete or not the newest copy."""
     return (
         f"Restore the newest backup of the ledger together with its {head_path(ledger).name}. If you have no backup, open a "
         "new ledger whose limit is the old limit minus the charges in the steward's logbook"
@@ -628,7 +623,7 @@ def _check_names(path: Path) -> None:
 
 
 def _is_odd(path: Path) -> bool:
-    """Return whether something other than a regular file has this name. SQLite may delete its files at any time."""
+    """Return whether something other than a regular file has this name, even if SQLite deletes it meanwhile."""
     try:
         return not stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:
@@ -662,7 +657,7 @@ TABLES = {
 
 
 def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
-    """Read all entries of a ledger, and compare each row with its hash. Raises LedgerError."""
+    """Read all entries, and compare each row with its hash. Raises LedgerError."""
     mark, version = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
     if mark != MARK:
         raise refusal(path, "This is not a ledger of synthrelease", "Correct the name, or open a new ledger with another name")

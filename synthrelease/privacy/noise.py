@@ -385,7 +385,7 @@ def choose(
 
 
 def secret_bytes(number: int) -> bytes:
-    """Return random bytes of the operating system for a stored key. A key must not be a source of noise."""
+    """Return random bytes of the operating system for a stored key, never for noise."""
     return secrets.token_bytes(number)
 
 

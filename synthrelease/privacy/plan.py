@@ -41,7 +41,6 @@ UNIT = "one record"
 
 
 def loss_text(total: Charge) -> str:
-    """Return the epsilon of a charge, and its delta if any, as text."""
     return f"epsilon = {decimal_text(total.epsilon)}" + (f", delta = {float(total.delta):g}" if total.delta else "")
 
 
@@ -114,7 +113,7 @@ class Guarantee:
 
     @property
     def of_a_person(self) -> Loss | None:
-        """Return the guarantee for a person with `records_per_person` records, or None if there is none."""
+        """Return the guarantee for a person with `records_per_person` records, or None."""
         return loss_of_group(self.epsilon, self.delta, self.records_per_person)
 
 
@@ -257,8 +256,8 @@ class Plan:
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 
     def check_limit(self, limit: Fraction | None, advice: str = "") -> None:
-        """Raise BudgetError (exit code 4) if the plan costs more than `limit`. The message contains `advice`, a sentence that
-        ends with a space, or ""."""
+        """Raise BudgetError (exit code 4) if the plan costs more than `limit`. `advice`, a sentence with a space at its end or
+        "", goes into the message."""
         if limit is not None and self.total.epsilon > limit:
             raise BudgetError(
                 f"Refused: the plan costs epsilon = {decimal_text(self.total.epsilon)}, which is more than the limit "
@@ -401,8 +400,8 @@ class RowsLeftOut:
     def told(
         cls, *, way: Way, n_file: int | None, n: int, margin: int | None, one_each: bool, secret_piece: bool
     ) -> RowsLeftOut | None:
-        """Return limits, or None if the number of unused records cannot be estimated: without a noisy count, if a secret key
-        selected the records, or if persons may have several records (their number is then not public).
+        """Return limits, or None without a noisy count, if a secret key selected the records, or if persons may have several
+        records (their number is then not public).
 
         Parameters
         ----------
@@ -427,7 +426,7 @@ class RowsLeftOut:
 
     @property
     def many(self) -> bool:
-        """Return whether so many records were not used (`MANY_LEFT_OUT`) that documents must say so prominently."""
+        """Return whether documents must say prominently that records were not used (`MANY_LEFT_OUT`)."""
         return self.least >= MANY_LEFT_OUT * self.of
 
 
@@ -521,7 +520,7 @@ class Horizon:
         return range(self.first, self.first + len(self.epsilons))
 
     def most(self, year: int, again: bool) -> Fraction:
-        """Return the largest epsilon of a year's release or, if `again`, of its second release."""
+        """Return the largest epsilon of a year's release or, if `again`, of its second one."""
         return self.fallback_epsilon if again else self.epsilons[year - self.first]
 
     @property

@@ -28,8 +28,8 @@ Result = TypeVar("Result")
 
 @contextmanager
 def protected() -> Iterator[None]:
-    """Keep private data out of error messages, warnings and core files of this process and of processes that it starts. The
-    earlier state is restored at the end."""
+    """Keep private data out of error messages, warnings and core files of this process and of those that it starts. The earlier
+    state returns at the end."""
     hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
     warnings_before, limit = os.environ.get("PYTHONWARNINGS"), core_limit()
     try:
@@ -47,14 +47,13 @@ def protected() -> Iterator[None]:
 
 
 def protect() -> None:
-    """Keep private data out of error messages, warnings and core files for the rest of this process. Its child processes cannot
-    write core files either."""
+    """Keep private data out of error messages, warnings and core files for the rest of this process. Its child processes write
+    no core files either."""
     _hide_messages()
     set_core_limit(0, for_good=True)
 
 
 def _hide_messages() -> None:
-    """Ignore warnings, and report uncaught errors without their messages."""
     warnings.simplefilter("ignore")
     os.environ["PYTHONWARNINGS"] = "ignore"  # for worker processes
     sys.excepthook = without_message
@@ -72,7 +71,6 @@ def without_message(kind: type[BaseException], error: BaseException | None, trac
 
 
 def core_limit() -> int:
-    """Return the limit on the size of core files; 0 on Windows, which has none."""
     return 0 if resource is None else resource.getrlimit(resource.RLIMIT_CORE)[0]
 
 

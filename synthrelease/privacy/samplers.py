@@ -161,7 +161,6 @@ class Table:
 
     @property
     def _begins(self) -> np.ndarray:
-        """Return the (k,) first 16 bits of the cumulative probabilities in `floors`."""
         return (self.floors >> np.uint64(_WORD - _FIRST)).astype(np.int64)
 
     def decided(self, bits: np.ndarray) -> np.ndarray:
@@ -208,7 +207,6 @@ def exact_floors(law: Law) -> list[int]:
 
 
 def _words(read: Read) -> Callable[[int], int]:
-    """Return a function that reads uniform random bits, a multiple of eight, as one integer."""
     return lambda bits: int.from_bytes(read(bits // 8), "little")
 
 
@@ -336,7 +334,6 @@ def rounded_gaussian(scale: Scale, size: int, read: Read) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def cells() -> Table:
-    """Return the table from which the cell of a normal variable is drawn."""
     return Table.of(HalfGaussian(rate=Fraction(1, 2 ** (2 * _CELL_BITS + 1))))
 
 

@@ -45,7 +45,7 @@ class StoppingLaw(Protocol):
 
     @property
     def mean(self) -> float:
-        """Return the mean of K, the mean length of a search that accepts no round."""
+        """Return the mean of K: the mean length of a search that accepts no round."""
 
     def nothing(self, rejection: Number) -> Number:
         """Return the probability that all K rounds are rejected, each with probability `rejection`."""

@@ -111,7 +111,6 @@ class PartitionRule:
 
     @property
     def score(self) -> Fraction:
-        """Return the share of the rows that the criteria use."""
         return 1 - self.fit
 
     def sizes(self, n: int) -> tuple[int, int]:

@@ -124,7 +124,6 @@ class AgreedTable(SpecTable):
 
     @property
     def words(self) -> str:
-        """Return a sentence that says who agreed to the threshold, and when."""
         return f"Threshold agreed by {self.by} on {self.on.isoformat()}."
 
 
@@ -168,5 +167,4 @@ class ReleasedPrior(SpecTable):
 
     @property
     def name(self) -> str:
-        """Return the name of this release among the public tables."""
         return f"{RELEASED}{self.release}"

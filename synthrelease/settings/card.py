@@ -269,7 +269,6 @@ class CardTable(CardTexts):
         return {name: value for name, value in dump(self).items() if name not in left_out}
 
     def texts(self, language: str) -> CardTexts | None:
-        """Return the texts in this language, or None."""
         texts = {"en": self.en, "he": self.he}[language]
         return self if texts is None and language == self.language else texts
 
@@ -281,7 +280,6 @@ class CardTable(CardTexts):
 
 
 def direction(language: str) -> str:
-    """Return "rtl" if the language is written from right to left, otherwise "ltr"."""
     return "rtl" if language in RIGHT_TO_LEFT else "ltr"
 
 

@@ -385,7 +385,6 @@ DEFAULT = "other"
 
 
 def unlisted_label(table: ColumnTable) -> str | None:
-    """Return the label of the category for unlisted texts, or None."""
     if table.outside is None:
         return table.outside_label
     if table.outside != "bin":
@@ -466,7 +465,6 @@ def control_character() -> Unreadable:
 
 
 def ragged(expected: int, fields: int) -> Unreadable:
-    """Return the error for a row that has more or fewer fields than the header."""
     advice = "The file may be cut off there, or a line break inside a field needs quotes around the field."
     if fields >= expected:
         advice = "A field that contains a delimiter needs quotes around it. If every row ends with a delimiter, or starts with "
@@ -505,7 +503,6 @@ def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | 
 
 
 def other_bytes(encoding: str) -> str:
-    """Return the message about a file that does not have the configured encoding."""
     labels = {"windows-1255": '"windows-1255" (Hebrew)'}
     *names, last = (labels.get(name, f'"{name}"') for name in ENCODINGS if name != encoding)
     advice = f"Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = {', '.join(names)} or {last} under [input]"

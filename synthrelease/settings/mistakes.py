@@ -47,12 +47,11 @@ class Problems:
         self.found.append(Problem(file or self.file, path, mistake(text, found), suggestion))
 
     def add_unknown(self, path: str, what: str, names: Iterable[str], known: Collection[str], file: str | None = None) -> None:
-        """Add a problem for each unknown name, with the most similar known name, if any."""
+        """Add a problem for each unknown name (see `base.unknown`)."""
         for wrong in unknown(path, what, names, known):
             self.add(path, wrong.text, wrong.found, wrong.suggestion, file)
 
     def add_error(self, path: str, error: Unexpected, file: str | None = None) -> None:
-        """Add a problem with the message and the suggestion of an exception."""
         self.add(path, error.message, None, error.suggestion, file)
 
     def add_mistakes(self, where: str, mistakes: Iterable[Mistake], file: str | None = None) -> bool:
@@ -63,7 +62,6 @@ class Problems:
         return len(self.found) > earlier
 
     def stop(self) -> None:
-        """Raise SpecError with all problems, if there are any."""
         if self.found:
             raise SpecError(located(self.found, self._configuration))
 

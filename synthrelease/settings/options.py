@@ -201,7 +201,6 @@ def _totals(value: Any) -> Any:
 
 
 def is_total(value: Any) -> bool:
-    """Return whether a value is a finite number of at least 0."""
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
@@ -336,7 +335,6 @@ class SeriesTable(SpecTable):
 
     @property
     def several_releases(self) -> bool:
-        """Return whether the series has other releases, earlier or planned."""
         return bool(self.earlier) or self.years is not None
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -365,7 +363,6 @@ class SeriesTable(SpecTable):
 
     @property
     def epsilons(self) -> tuple[Fraction, ...]:
-        """Return the largest epsilon of each year's release."""
         epsilons = self.epsilon if isinstance(self.epsilon, tuple) else (self.epsilon or Fraction(0),)
         return (*epsilons, *epsilons[-1:] * ((self.years or 0) - len(epsilons)))
 
@@ -502,7 +499,7 @@ class GeographyTable(SpecTable):
 
     @property
     def chain(self) -> tuple[str, ...]:
-        """Return the columns of areas, from the largest areas to the smallest."""
+        """Return the columns of areas, the largest areas first."""
         return (*self.levels, self.column)
 
 
@@ -547,7 +544,6 @@ class MarksTable(SpecTable):
 
 
 def labels_of(table: ColumnTable) -> list[str]:
-    """Return the released categories in the table of a column."""
     return list(table.codes.values()) if isinstance(table.codes, Mapping) else list(table.categories or ())
 
 

@@ -117,7 +117,6 @@ class UnitTable(SpecTable):
 
     @property
     def records(self) -> int:
-        """Return the maximum number of records of a person, by default 1."""
         return self.records_per_person if isinstance(self.records_per_person, int) else 1
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -241,7 +240,6 @@ class BundleTable(SpecTable):
 
     @property
     def stem(self) -> str:
-        """Return the name of the files with the released table, without a suffix such as ".csv"."""
         return self.named("data")
 
     def named(self, name: str) -> str:
@@ -290,7 +288,6 @@ class NotPromisedTable(SpecTable):
 
     @property
     def named(self) -> tuple[frozenset[str], ...]:
-        """Return each listed pair of columns, such as "age:sex", as a set of two names."""
         return tuple(frozenset(text.split(":")) for text in self.pairs)
 
 
@@ -499,7 +496,6 @@ class ReleaseFile(SpecTable):
 
     @property
     def parts(self) -> dict[str, SpecTable]:
-        """Return the optional tables that the configuration contains, by name."""
         return {name: table for name in OPTIONS if (table := getattr(self, name)) is not None}
 
     @property

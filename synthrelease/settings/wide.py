@@ -71,7 +71,7 @@ def _size(table: MembersTable) -> ColumnTable:
 
 
 def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> ColumnTable:
-    """Return the column of one member in a record, such as age_2, in the bin of missing values without this member."""
+    """Return the column of one member, such as age_2, in the bin of missing values if there is no such member."""
     label = column.missing_label if (column.missing or missing) == "bin" else ABSENT
     update = {
         "source": column.source or plain,
@@ -83,8 +83,8 @@ def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> Column
 
 
 def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool) -> Iterator[RuleTable]:
-    """Yield a rule for the column of one member, such as age_2. It forbids values without this member, and missing values of an
-    existing member unless they have their own bin."""
+    """Yield a rule for the column of one member, which forbids values without this member, and missing values of an existing
+    member unless they have their own bin."""
     never = [f"{size} < {slot} and not {name} is missing"] if slot > least else []
     if not may_be_missing:
         never.append(f"{size} >= {slot} and {name} is missing" if slot > least else f"{name} is missing")
@@ -99,7 +99,6 @@ def words_of(rule: RuleTable) -> set[str]:
 
 
 def words_in(text: str) -> set[str]:
-    """Return the words in the text of a rule, without texts in quotes."""
     matches = (match for match in NAME_OR_TEXT.finditer(text) if match[0][0] not in "'\"")
     return {COUNT if is_count(match) else match[0] for match in matches}
 
@@ -158,12 +157,12 @@ def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
 
 
 def of_others(rule: RuleTable) -> bool:
-    """Return whether a rule names columns of the first member, so that it is checked for all other members."""
+    """Return whether a rule names columns of the first member."""
     return any(word.startswith(FIRST) for word in words_of(rule))
 
 
 def of_two(rule: RuleTable) -> bool:
-    """Return whether a rule names columns of another member, so that it is checked for every pair of members."""
+    """Return whether a rule names columns of another member."""
     return any(word.startswith(OTHER) for word in words_of(rule))
 
 
@@ -220,7 +219,7 @@ def with_levels(
 
 
 def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
-    """Return the column of a level, whose categories are groups of codes that the codelist defines."""
+    """Return the column of a level, with groups of codes as its categories."""
     fields = ("missing", "missing_label", "missing_values", "outside", "outside_label")
     return ColumnTable(
         kind="category",

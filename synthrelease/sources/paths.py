@@ -50,7 +50,6 @@ def _plain(text: str) -> str:
 
 
 def is_unknown_connection(text: str | Path) -> bool:
-    """Return whether the text looks like a connection string and names no existing file."""
     return may_hold_secret(str(text)) and not _is_there(text)
 
 

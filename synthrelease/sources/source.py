@@ -117,12 +117,12 @@ def _is_table(path: Path) -> bool:
 
 
 def which_file(number: int, n_files: int) -> str:
-    """Return a sentence that identifies one of several files by its position, without its name."""
+    """Return a sentence that identifies a file by its position, without its name."""
     return f"The problem is in file {number} of {n_files}, in the order of their names."
 
 
 def state_of(file: Path) -> State:
-    """Return the size, the time of the last change and the inode number of a file. Raises InputError if it does not exist."""
+    """Return the state of a file. Raises InputError if it does not exist."""
     try:
         status = file.stat()
     except OSError:
@@ -221,7 +221,7 @@ class Source:
 
     @property
     def is_database(self) -> bool:
-        """Whether the table is in a database that is given by a URI and not by a file."""
+        """Whether a URI, and not a file, gives the database."""
         return self.path is None
 
     def is_there(self) -> bool:
@@ -258,7 +258,6 @@ class Source:
         return list(folder_files(path) if path.is_dir() else pattern_files(path))
 
     def tables(self) -> tuple[Source, ...]:
-        """Return the source of the first table and, if there is one, of the second."""
         return (self,) if self.members is None else (replace(self, members=None), self.members)
 
     def divided(self, records: Iterable[str]) -> Source:

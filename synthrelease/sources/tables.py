@@ -83,7 +83,7 @@ def is_text(kind: Any) -> bool:
 
 
 def check_types(schema: Any, needed: Sequence[str]) -> None:
-    """Raise InputError if a needed column in the Arrow schema of a database has a type that `check_type` refuses."""
+    """Raise the error of `check_type` for the needed columns in the Arrow schema of a database."""
     for name in needed:
         kind = schema.field(name).type
         # a type without a Python equivalent, such as PostgreSQL's numeric, arrives as text
@@ -93,7 +93,7 @@ def check_types(schema: Any, needed: Sequence[str]) -> None:
 
 
 def check_database_type(name: str, kind: Any) -> None:
-    """Raise InputError unless the values of this SQLAlchemy type are numbers, texts, booleans, dates, times or UUIDs."""
+    """Raise the error of `check_type` for a SQLAlchemy type."""
     try:
         of_python = kind.python_type
     except NotImplementedError:
