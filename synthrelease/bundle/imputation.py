@@ -68,7 +68,7 @@ def sentences(part: ImputationPart, bundle: BundleTable) -> tuple[str, ...]:
 
 
 def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.ndarray) -> bytes:
-    """Return the content of imputed.csv: UTF-8, with a header and "\n" line ends."""
+    """Return the content of imputed.csv: UTF-8, with a header and "\\n" line ends."""
     flags = flags_of_rows(table, open_)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")

@@ -129,7 +129,7 @@ def row_files(document: ReleaseDocument, table: ReleasedTable, ending: str) -> d
 
 
 def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
-    """Yield blocks of UTF-8 CSV, with a header and "\n" line ends on every system."""
+    """Yield blocks of UTF-8 CSV, with a header and "\\n" line ends on every system."""
     import pyarrow as pa
     from pyarrow import compute
 

@@ -335,7 +335,7 @@ def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
 def load(folder: str | Path) -> PublishedRelease:
     """Load a release from its folder.
 
-    The line ends of the CSV files may have been changed, for example to "\r\n" on Windows.
+    The line ends of the CSV files may have been changed, for example to "\\r\\n" on Windows.
 
     Raises
     ------

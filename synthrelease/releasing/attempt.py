@@ -387,10 +387,8 @@ def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable
     Privacy
     -------
     Spends `spec.plan.after`, by adaptive composition after the selection (theory 4.3, figures afterwards). Spends nothing
-        if
-    the noisy criterion values were already computed in the round. The values in `spec.noises` share one noise vector
-        (theory
-    4.4, figures that share a noise).
+    if the noisy criterion values were already computed in the round. The values in `spec.noises` share one noise vector
+    (theory 4.4, figures that share a noise).
     """
     if spec.joint_test is None:
         return accepted.scores

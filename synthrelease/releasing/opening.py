@@ -4,10 +4,10 @@ is complete.
 Privacy
 -------
 The checks read no row. They use the public part of a table (theory 1.8, reading row by row): its format (from the name of
-    the file and the bytes before its first line end, `sources.formats`), the names and types of its columns, whether all
-    files together have a row, and whether a gzip or Parquet file is complete. The checks do not query a view for rows. All
-    these facts are the same for two files that differ in one row, so no result depends on a record, even if the checks are
-    repeated often.
+the file and the bytes before its first line end, `sources.formats`), the names and types of its columns, whether all files
+together have a row, and whether a gzip or Parquet file is complete. The checks do not query a view for rows. All these
+facts are the same for two files that differ in one row, so no result depends on a record, even if the checks are repeated
+often.
 """
 
 from __future__ import annotations

@@ -111,8 +111,7 @@ def split_register(
     Privacy
     -------
     Record numbers are public, and the key is drawn before they are read, so the split is independent of every value.
-        Nothing is
-    released. Theory 11.12, pieces for ever, states the effect on later releases.
+    Nothing is released. Theory 11.12, pieces for ever, states the effect on later releases.
     """
     spec = load_spec(config, trust)
     if spec.options.split is None:
