@@ -2,21 +2,20 @@
 
 `init` and `scout` read a codebook in one of three forms.
 
-JSON: an object with an entry for each column. An entry is an object with `description` and `values`, where `values` maps codes
-to meanings. If `min` and `max` appear in the entry or among its values, the column contains numbers. An entry may also be only
-the `values` object, or only a string, which is then the description. `kind` ("integer", "number", "code", "text" or "date")
-states the kind of the column. `missing` is a list of codes for a missing answer. In a column that is a key, these codes mean
-that a row has no key. `limits` is a list of numbers; a bin always begins at each of them. For dates, `min` and `max` are dates
-such as 2020-01-31. `format`, such as "%d.%m.%Y", states the date format of the file, if it differs.
+JSON: an object with an entry for each column. An entry is an object with `description` and `values`, where `values` maps
+codes to meanings, or only the `values` object, or only a string, the description. With `min` and `max`, in the entry or
+among its values, the column contains numbers. `kind` ("integer", "number", "code", "text" or "date") states the kind of the
+column. `missing` is a list of codes for a missing answer (in a key: for a row without a key). `limits` is a list of
+numbers; a bin always begins at each of them. For dates, `min` and `max` are dates such as 2020-01-31. `format`, such as
+"%d.%m.%Y", states the date format of the file, if it differs.
 
-CSV: a line for each code, with the columns `column`, `code` and `label`. A line without a code describes the column, and may
-have `kind`, `min`, `max` and `format`.
+CSV: a line for each code, with the columns `column`, `code` and `label`. A line without a code describes the column, and
+may have `kind`, `min`, `max` and `format`.
 
-XML: a DDI-Codebook. IPUMS and NCHS publish such codebooks for their fixed-width files. They state the position of each column
-in the line.
+XML: a DDI-Codebook. IPUMS and NCHS publish such codebooks for their fixed-width files, with the position of each column.
 
-Files of Stata, SAS and SPSS contain labels, codelists and codes for missing values. The program reads labels from public files
-only. In a private file, somebody may have written labels about its records, and no public rule says what they may contain.
+Labels in files of Stata, SAS and SPSS are read from public files only. In a private file, somebody may have written labels
+about its records, and no public rule says what they may contain.
 """
 
 from __future__ import annotations

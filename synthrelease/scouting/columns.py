@@ -146,7 +146,6 @@ class ScoutedColumn:
 
     @property
     def first_look(self) -> tuple[Fraction, ...]:
-        """The lower edges of the cells (intervals) of the first noisy table of a numeric column."""
         return tuple(cell.low for cell in self.cells)
 
     def second_look(self, counts: Sequence[int], deviation: float) -> tuple[Fraction, ...]:

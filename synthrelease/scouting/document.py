@@ -64,7 +64,6 @@ class ScoutedPart(Part):
 
     @property
     def lower_limits(self) -> tuple[Fraction, ...]:
-        """The lower edges of the cells (intervals) of the second noisy table of a numeric column."""
         return tuple(map(Fraction, self.edges))
 
     @property
@@ -163,7 +162,6 @@ class ScoutDocument(Part):
 
     @property
     def dependence_deviation(self) -> float:
-        """The standard deviation of the noise of the measure of dependence."""
         moved = 3 / self.dependence.rows
         return self.cap.deviation(self.cap.cost - Fraction(self.tables_exact), (moved, moved))
 

@@ -136,7 +136,6 @@ class Scouting:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the noise of a count, in rows."""
         return self.cap.deviation(self.share)
 
     def looks(self) -> dict[str, Charge]:
@@ -212,9 +211,7 @@ def cap_of(
 
 
 def needed_rows(deviation: float) -> int:
-    """Return the smallest accepted number of rows for noise with this standard deviation, five of which are at most 3% of
-    the rows.
-    """
+    """Return the smallest number of rows of which five standard deviations of the noise are at most 3%."""
     return math.ceil(5 * deviation / MOST_NOISE)
 
 
@@ -302,7 +299,6 @@ def scout(
 
 
 def check_cap_fits(statement: Statement, cap: Cap) -> None:
-    """Raise BudgetError if the remaining budget of the ledger is smaller than the whole cap."""
     left = statement.epsilon_limit - statement.epsilon, statement.delta_limit - statement.delta
     if cap.epsilon > left[0] or cap.delta > left[1]:
         raise BudgetError(

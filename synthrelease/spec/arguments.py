@@ -92,7 +92,6 @@ def help_texts(command: Callable[..., Any]) -> dict[str, str]:
 
 
 def shown_options(command: Callable[..., Any]) -> dict[str, Option]:
-    """Return the `Option` of each parameter of a function or a request, by the name of the parameter."""
     hints = get_type_hints(command, include_extras=True)
     return {name: next(_options(hint), Option()) for name, hint in hints.items() if name != "return"}
 

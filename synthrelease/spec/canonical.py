@@ -138,7 +138,6 @@ def _sorted(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value to one that JSON can represent: a decimal to an equal int or float, or otherwise to a text."""
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

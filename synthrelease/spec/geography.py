@@ -105,7 +105,7 @@ def _codes(table: ColumnTable) -> Mapping[str, str]:
 def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> dict[str, tuple[AreaNoise, ...]]:
     """Return the noise in the counts of areas on each level, for each generator that measures fixed tables.
 
-    Other privacy definitions than the budget's are left out. Of a list of values, the first is used.
+    Generators with another privacy definition than the budget are left out. Of a list of values, the first is used.
     """
     from synthrelease.generators.measurements import AreaNoise, area_noise  # here, because few configurations have areas
 
@@ -137,7 +137,6 @@ class Marks:
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Each column that lists indicators, such as diagnoses, with the columns of the indicators, which determine it."""
         return tuple((name, tuple(columns)) for name, columns in self.groups.items())
 
     def in_words(self) -> str:

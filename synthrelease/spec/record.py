@@ -359,7 +359,6 @@ def read_rules(
 
 
 def domains_of(release: ReleaseFile) -> dict[str, Domain]:
-    """Return the domain of each column: the values that rules and conditions may use for it."""
     return {
         name: Domain(
             kind="category" if table.kind == "code" else table.kind,

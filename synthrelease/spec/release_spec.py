@@ -124,7 +124,6 @@ class ReleaseSpec:
 
     @property
     def parts(self) -> dict[str, object]:
-        """The options that the configuration uses, including [members], by the names of their tables."""
         held = {"members": self.schema.linked, **vars(self.options)}
         return {name: value for name, value in held.items() if value is not None}
 
@@ -166,7 +165,6 @@ class ReleaseSpec:
 
     @cached_property
     def _charges(self) -> tuple[tuple[Charge, ...], tuple[Charge, ...], tuple[Charge, ...]]:
-        """The privacy charges before the rounds, in each round, and after acceptance."""
         once = [
             *([self.rows.charge] if self.rows.charge else []),
             *(replace(charge, reason=criterion.reason) for criterion in self.criteria for charge in criterion.once()),
@@ -203,9 +201,7 @@ class ReleaseSpec:
         )
 
     def row_limits(self) -> Iterator[tuple[str, int]]:
-        """Yield the parts of the release with a largest number of rows, such as "a joint test", with this number
-        (docs/threat-model.md).
-        """
+        """Yield each part that limits the number of rows, such as "a joint test", with its limit (docs/threat-model.md)."""
         if self.joint_test is not None:
             yield "a joint test", self.joint_test.most_rows
         for generator in self.space.generators:
@@ -270,7 +266,6 @@ class ReleaseSpec:
 
     @property
     def earlier(self) -> tuple[bytes, ...]:
-        """The content of release.json of each earlier release that [series] names."""
         return () if self.options.series is None else self.options.series.earlier
 
     @property
@@ -278,7 +273,6 @@ class ReleaseSpec:
         return None if self.options.series is None else self.options.series.year
 
     def check_new(self) -> None:
-        """Raise SpecError if this is an erratum, or if the release costs more than its multi-year plan allows."""
         problems = Problems(ConfigurationFile(path=Path(self.path), tables={}, inherited=frozenset(), base=None))
         if self.options.series is not None:
             check_new(self.options.series, Loss(self.plan.total.epsilon, self.plan.total.delta), problems)
@@ -291,10 +285,7 @@ class ReleaseSpec:
             raise SpecError.at(self.path, "criteria", f"{needed}. The criteria are {reasons}")
 
     def scored_rows(self, n: int) -> int:
-        """Return the number of rows that the criteria use, and of released rows, if the release uses n rows.
-
-        It is n, or the size of one piece if [partition] divides the rows.
-        """
+        """Return the number of rows that are scored and released if n are used: n, or one piece's size with [partition]."""
         return n if self.options.partition is None else self.options.partition.sizes(n)[1]
 
     @property

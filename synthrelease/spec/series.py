@@ -39,7 +39,6 @@ class Series:
 
 
 def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems: Problems) -> Series:
-    """Return the series with the contents of the files that [series] names, relative to the folder of `file`."""
     paths = {f"series.earlier[{path}]": name for path, name in enumerate(table.earlier)}
 
     def content(name: str, path: str) -> bytes | None:

@@ -47,7 +47,7 @@ def check_answered(
 ) -> None:
     """Add a problem for each criterion whose value cannot be computed from the noisy tables of the generator as it should.
 
-    Also add one if the rounds do not share these tables, or if the tables are not published.
+    All rounds must share these tables, and they must be published.
     """
     answered = {index: criterion_at for index, criterion_at in enumerate(criteria) if criterion_at.answered_by is not None}
     fields = dict.fromkeys(answered, "answered_by")
@@ -146,7 +146,6 @@ def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> 
 
 
 def prior_digest(name: str, path: Path) -> str:
-    """Return the digest of a public table or, for an earlier release, of release.json, which contains the rows' checksum."""
     if name.startswith(RELEASED):
         return file_digest(path / DOCUMENT)
     from synthrelease.enclave.ingest import digest_of
@@ -201,10 +200,7 @@ def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, proble
 
 
 def can_be_moved_into(bins: Sequence[RareBin], rules: Plausibility) -> bool:
-    """Return whether each rule allows some row in every rare bin that it also allows with a bin that is not rare.
-
-    All other values of the row are the same. Each rule is checked separately.
-    """
+    """Return whether a row can be moved into every rare bin by changing one value, by each rule separately."""
     rare = {one.column: [other.bin for other in bins if other.column == one.column] for one in bins}
     if any(not rare.keys().isdisjoint(rule.places.values()) for rule in rules.records):
         return False

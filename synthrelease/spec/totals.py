@@ -31,7 +31,6 @@ Totals = Mapping[tuple[str, ...], float]
 
 
 def stated_totals(margin: MarginTable, file: Path) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Yield each combination of labels with its total, in the order of the file."""
     if isinstance(margin.totals, str):
         path = beside(file, margin.totals)
         try:
@@ -217,7 +216,6 @@ def _check_margin(margin: Margin, transformations: Sequence[Transformation], syn
 
 
 def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarray:
-    """Return a boolean array over the cells of a margin: True for cells that the rules always exclude."""
     groups = dict(zip(margin.columns, zip(margin.labels, margin.into, strict=True), strict=True))
     binnings = []
     for column in schema.columns:

@@ -172,7 +172,6 @@ def strengths_tried(spec: ReleaseSpec) -> Strengths:
 
 
 def trial_tried(spec: ReleaseSpec) -> str:
-    """Return the digest of the settings of a trial that affect which associations are preserved; empty if unknown."""
     return next((attempt.trial for attempt in _readable(spec) if attempt.trial), "")
 
 
@@ -205,7 +204,6 @@ def shipped() -> Mapping[str, str]:
 
 
 def digests(spec: ReleaseSpec) -> dict[str, str]:
-    """Return a digest of each column, each criterion and each other table that affects a trial, by its name."""
     parts: dict[str, Any] = {}
     for name, value in judged_tables(spec.tables, whatever_it_costs=False).items():
         if name == "columns":

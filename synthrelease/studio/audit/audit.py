@@ -46,7 +46,6 @@ class Scope:
 
     @classmethod
     def of(cls, document: ReleaseDocument) -> Scope:
-        """Return the scope with only those parts on which a release depends, such as its generator and its criteria."""
         generator = str(document.configuration["generator"]["family"])
         criteria = {criterion.kind for criterion in document.criteria}
         kinds = {NUMBER_OF_ROWS, *criteria, *ENUMERATED.get(generator, ())}
@@ -90,9 +89,7 @@ class AuditResult:
 
     @property
     def missed(self) -> list[str]:
-        """A description of each known fault that was not found, as the audit would miss the same fault in the real
-        mechanism.
-        """
+        """A description of each known fault that the audit did not find."""
         return [str(loss.case) for loss in self.losses if loss.case.faulty and not loss.exceeded]
 
     @property

@@ -157,7 +157,7 @@ def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
 
 
 def root_of(world: World, cell: int) -> tuple[Row, list[Row]]:
-    """Return the values of the root in a cell of the wide table, and the values of each of its members, by column."""
+    """Return the values of the root in a cell of the wide table, and of each of its members, by column."""
     if world.linked is None:
         raise ValueError("the world has no roots with members")
     bins = dict(zip(world.layout.columns, np.unravel_index(cell, world.layout.sizes), strict=True))
@@ -393,7 +393,7 @@ def faithfulness(criterion: Faithfulness, rows: RowCounts, tables: np.ndarray, s
 
 
 def _similar(criterion: Faithfulness, names: Sequence[str], a: Sequence[int], b: Sequence[int]) -> bool:
-    """Return whether two rows are equal, or differ by one bin in `at_most` columns of `within_one_bin`, apart from ignored
+    """Return whether two rows differ in at most `at_most` columns of `within_one_bin`, by one bin each, apart from ignored
     columns.
 
     A missing value is similar only to itself.
@@ -488,7 +488,6 @@ def _points(rows: RowCounts, valued: np.ndarray) -> Iterator[tuple[int, int, int
 
 
 def _sums(tables: np.ndarray, numbers: Sequence[Fraction]) -> tuple[np.ndarray, int]:
-    """Return the sum of a number over the rows of each table: (n_tables,) numerators and their common denominator."""
     common = math.lcm(*(number.denominator for number in numbers))
     return tables @ np.array([int(number * common) for number in numbers]), common
 

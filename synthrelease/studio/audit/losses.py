@@ -269,7 +269,9 @@ def _difference(left_entropy: ReplayedEntropy, right_entropy: ReplayedEntropy, m
 
 
 def _worst(question: AskedDraw, counterpart: AskedDraw) -> float:
-    """Return the largest log ratio of an answer's probabilities, left over right; for noise, with zero noise on the left."""
+    """Return the largest log ratio of an answer's probabilities on the left and right table; for noise, without noise on
+    the left.
+    """
     kind, law = question.law[0], question.law[2]
     if question.is_choice:
         return float((question.log_shares() - counterpart.log_shares()).max())
@@ -692,7 +694,6 @@ class LossFinding:
 
     @property
     def claimed(self) -> float:
-        """The claimed privacy loss: epsilon, or the mu that corresponds to rho."""
         return self._stated(float(self.case.claim))
 
     @property

@@ -72,7 +72,6 @@ class MeasuredModel:
     def of(
         cls, name: str, world: World, values: Values, sensitivity: int | Callable[[int], int], *, tight: bool = True
     ) -> MeasuredModel:
-        """Return a measurement in a tiny world, with the numbers of bins of this world added to its name."""
         sizes = world.layout.sizes
         return cls(
             name=f"{name}, {' x '.join(map(str, sizes))}",

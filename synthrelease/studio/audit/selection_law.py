@@ -150,7 +150,6 @@ class LawCheck:
 
     @property
     def share(self) -> float:
-        """The largest epsilon found, as a share of the claimed epsilon."""
         return math.log(self.largest) / math.log(self.allowed)
 
 

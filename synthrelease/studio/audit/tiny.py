@@ -56,7 +56,6 @@ class Coding:
     categories: bool = False
 
     def number(self, code: int) -> int:
-        """Return the representative value of a bin: the middle of its numbers."""
         return self.lowest + self.step * code + self.step // 2
 
     def labels(self, text: str) -> list[str]:
@@ -172,7 +171,9 @@ class World:
         return tuple(every) if self.linked is None else tuple(cell for cell in every if self._fits(self.linked, cell))
 
     def _fits(self, linked: Linked, cell: int) -> bool:
-        """Return whether a cell is a possible root: only present members have values, and all unless values may be missing."""
+        """Return whether a cell is a possible root: present members have values, unless these may be missing, and absent
+        ones none.
+        """
         bins = dict(zip(self.layout.columns, np.unravel_index(cell, self.layout.sizes), strict=True))
         last = {name: size - 1 for name, size in zip(self.layout.columns, self.layout.sizes, strict=True)}
         number = int(bins[linked.size]) + linked.least
@@ -209,7 +210,6 @@ class World:
         return Candidate(configuration=configuration, counts=self.counts(codes))
 
     def dense(self, tables: Sequence[Sequence[int]]) -> np.ndarray:
-        """Return (n_tables, n_cells) counts of tables given by their codes."""
         return np.array([np.bincount(table, minlength=self.layout.n_cells) for table in tables])
 
     def in_words(self, table: Sequence[int]) -> str:
@@ -219,7 +219,6 @@ class World:
         return "[" + ", ".join(" ".join(of[int(bin_)] for of, bin_ in zip(labels, bins, strict=True)) for bins in records) + "]"
 
     def all_tables(self, n: int) -> list[tuple[int, ...]]:
-        """Return every table of n records. A table is a multiset of n cells."""
         return list(combinations_with_replacement(self.cells, n))
 
     def neighbours(self, table: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

@@ -349,5 +349,4 @@ class IndependentColumns(Baseline):
 
 
 def independent_columns(table: Counts, random: np.random.Generator) -> Counts:
-    """Return a table of the same size in which the values of each column are permuted at random."""
     return Counts.of(table.layout, [random.permutation(table.rows(column)) for column in range(len(table.layout.sizes))])

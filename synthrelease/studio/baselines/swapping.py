@@ -119,7 +119,6 @@ class PermutationSwapping:
             raise ValueError("swapping needs at least one variable. No variable may occur twice or be in the swap key")
 
     def largest_stratum(self, table: Counts) -> int:
-        """Return b, the number of records in the largest stratum: records that agree on the swap key."""
         return int(table.project(self.key).counts.max()) if self.key else table.total
 
     def nominal_epsilon(self, table: Counts) -> float:

@@ -95,12 +95,11 @@ def are_too_many(texts: Mapping[str, int]) -> bool:
 
 
 def share_of_frequent(texts: Mapping[str, int]) -> float:
-    """Return the share of the rows with one of the at most 39 codes that each have at least 0.25% of the rows."""
+    """Return the share of the rows with a frequent code: one of at most 39 codes with at least 0.25% of the rows each."""
     return sum(texts[text] for text in _frequent(texts)) / sum(texts.values())
 
 
 def _frequent(texts: Mapping[str, int]) -> list[str]:
-    """Return the most frequent codes first: at most 39 codes with at least 0.25% of the rows each."""
     rows = sum(texts.values())
     return [text for text in sorted(texts, key=lambda text: -texts[text])[: MAX_CATEGORIES - 1] if texts[text] >= COMMON * rows]
 
@@ -402,7 +401,6 @@ def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
 
 
 def _of_lists(words: Mapping[str, str], lists: Sequence[Mapping[str, int]]) -> Ranks | None:
-    """Return the rank of each string in the first list, such as the months, that contains all strings, or None."""
     ranks = next((ranks for ranks in lists if all(word in ranks for word in words.values())), None)
     return ranks and {text: ranks[word] for text, word in words.items()}
 

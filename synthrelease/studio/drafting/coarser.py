@@ -106,7 +106,6 @@ def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float, adu
 
 
 def _at_least(limits: Sequence[float], shares: np.ndarray, least_share: float) -> tuple[float, ...]:
-    """Choose limits, from the lowest on, so that each bin has at least a minimum share of the rows."""
     chosen, held = list[float](), 0.0
     below = np.cumsum(shares)
     for limit, share, reached in zip(limits, shares, below, strict=False):
@@ -119,9 +118,9 @@ def _at_least(limits: Sequence[float], shares: np.ndarray, least_share: float) -
 def _frequent(column: ColumnDraft, rows: np.ndarray, floor: Floor) -> ColumnDraft:
     """Merge the rare categories of a column, so that each released category has at least the minimum share of the rows.
 
-    Ordered categories are merged with neighbours, categories within larger ones in these, and others into one bin. If none
-    is frequent enough, the five most frequent keep their bins. The column is unchanged with fewer than two rare categories,
-    or if codes have several spellings.
+    Ordered categories are merged with neighbours, categories with a larger category within it, and others into one bin. If
+    none is frequent enough, the five most frequent keep their bins. The column is unchanged with fewer than two rare
+    categories, or if codes have several spellings.
     """
     if column.ordered:
         return with_neighbours_joined(column, floor.share)
@@ -230,9 +229,9 @@ def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair], important: S
 
 
 def sizes(n_columns: int, errors: float) -> Iterator[int]:
-    """Yield numbers of columns for smaller and smaller drafts, such as 20, 14, 10, 7, 5, 3 and 2, by 70% each.
+    """Yield numbers of columns for smaller and smaller drafts, such as 20, 14, 10, 7, 5, 3 and 2, each 70% of the one before.
 
-    The second number is smaller if the errors are large, because errors grow with the square of the number of columns.
+    The second is smaller if the errors are large, because errors grow with the square of the number of columns.
 
     Parameters
     ----------

@@ -219,7 +219,6 @@ class ColumnDraft:
         return self.part is not None or self.minus is not None
 
     def asking(self, *questions: str) -> ColumnDraft:
-        """Return the column with further questions to the steward. Empty questions are ignored."""
         return replace(self, doubt="; ".join(filter(None, [self.doubt, *questions])))
 
     @property
@@ -243,7 +242,6 @@ class ColumnDraft:
 
     @property
     def n_bins(self) -> int:
-        """The number of released bins, without the bin of missing values."""
         if self.bins:
             return len(self.bins.coarse) + 1
         return len(self.common) + 1 if self.common else len(self.groups or self.codes)
@@ -339,7 +337,6 @@ class Answers:
 
     @cached_property
     def are_whole(self) -> bool:
-        """Whether all strings are whole numbers. False if there are no strings."""
         return bool(self.texts) and all(map(WHOLE.fullmatch, self.texts))
 
     @cached_property

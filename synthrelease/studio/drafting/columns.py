@@ -186,7 +186,8 @@ def _evidence(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Ord
 def _of_numbers(
     answers: Answers, values: np.ndarray, rows: np.ndarray, *, of_groups: bool = False
 ) -> Iterable[tuple[float, str]]:
-    """Return the signs in the name, form and frequencies of numbers, as points with a reason.
+    """Return signs in the name, form and frequencies of numbers: points (above 0 for codes, below 0 for a quantity) with a
+    reason.
 
     Parameters
     ----------
@@ -241,7 +242,6 @@ Evidence = tuple[object, float, str]
 
 
 def _named_a_quantity(answers: Answers) -> bool:
-    """Return whether the name of a column suggests a quantity, such as age, and not codes, such as age_code."""
     name = words_in(answers.source)
     return bool(NAMES["quantity"].search(name) and not NAMES["classification"].search(name))
 
@@ -266,7 +266,7 @@ def _are_bell_shaped(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _of_others(order: Order, n_values: int) -> Iterable[tuple[float, str]]:
-    """Yield what other columns show about whether numbers are codes, as points with a reason.
+    """Yield signs of codes or of a quantity in other columns, as points with a reason.
 
     Numbers are probably a quantity if neighbouring numbers are similar in other columns, and codes if each number occurs
     with one value of another column, as a teacher with a school.
@@ -474,7 +474,6 @@ def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
 
 
 def without_role(column: ColumnDraft) -> ColumnDraft:
-    """Turn a possible design weight into a column of numbers, with a remark on how to make it a weight."""
     remark = column.remark.removeprefix(_AS_WEIGHT)
     return replace(column, weight=False, remark=f'{remark}; drafted as a number; for a design weight set role = "weight"')
 
@@ -708,7 +707,6 @@ class DateColumn:
 
     @property
     def median(self) -> float:
-        """The median of the dates, as a day number (1 for 1 January of year 1)."""
         return float(np.median(self.days[self.known]))
 
 

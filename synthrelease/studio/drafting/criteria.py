@@ -348,8 +348,8 @@ def one_of_each(
     """Choose between two versions of a criterion: with exact values of numeric columns, or with one representative value
     for each bin.
 
-    Return the outcomes, with None in place of the other version. The version with representative values stays if the other
-    is left out, or if its threshold is more than three times as large.
+    Return the outcomes, with None in place of the other version. Representative values are used if exact values have no
+    threshold, or one that is more than three times as large.
     """
     outcomes, names = list(settled), [draft.settings["name"] for draft in drafts]
     for index, draft in enumerate(drafts):
@@ -668,7 +668,6 @@ def _about_gaps(
 
 
 def _same_gaps(counts: np.ndarray) -> bool:
-    """Return whether two columns are missing in the same rows, by their joint table with missing values last."""
     return bool(counts[-1, -1] and not counts[-1, :-1].any() and not counts[:-1, -1].any())
 
 

@@ -250,7 +250,6 @@ def without_delta(subject: Subject, best: Tried, plans: Sequence[Raced]) -> Trie
 
 
 def written(best: Tried, plans: Sequence[Raced]) -> Draft:
-    """Return the finished draft with the texts of its files, and remarks on what its plan costs, preserves and loses."""
     ground, preserved, acceptance = best.ground, best.standing.kept, best.acceptance
     if preserved is None:
         return files_of(best.subject, best.choices, acceptance, ground.table)
@@ -517,7 +516,7 @@ def rows_of(subject: Subject, spec: ReleaseSpec) -> Counts:
 
 
 def in_first_bins(rows: Counts, spec: ReleaseSpec) -> Counts:
-    """Merge counts in the finest bins into the bins of the release, or of its first configuration of bins."""
+    """Merge counts in the finest bins into the (first) bins of the release."""
     transformation = spec.space[0].transformation
     return rows.merge(transformation.layout, transformation.maps)
 
@@ -678,7 +677,6 @@ def ground_that_tells(ground: Ground) -> Ground:
 
 
 def rows_tell_too_little(ground: Ground, off: str) -> InputError:
-    """Return the error that the released rows of persons resemble all public rows less than independent columns do."""
     key, records = ("KEY", 1) if (unit := ground.subject.unit) is None else (str(unit.key), unit.records)
     return InputError(
         f"{ground.subject.file.name}: the released rows of each person resemble all rows less than a table of independent "
@@ -761,7 +759,6 @@ def tried(ground: Ground, raced: Raced) -> Tried:
 
 
 def _criteria(ground: Ground) -> AcceptanceDraft:
-    """Draft the acceptance criteria, with one more for all pairs with the columns that --important names."""
     subject = ground.subject
     drafted = draft_acceptance(subject.wide, ground.table, ground.pairs, subject.of_members)
     important = [column.name for column in subject.columns if column.name in subject.promise.important]
@@ -775,7 +772,6 @@ def _criteria(ground: Ground) -> AcceptanceDraft:
 
 
 def _measures(subject: Subject, spec: ReleaseSpec, rows: Counts) -> tuple[Yardstick, ...]:
-    """Return the value of each criterion for two halves of the public file, and for independent columns."""
     subject.voice.patiently("comparing two halves of the public file by the criteria")
     n_splits = 2 if len(spec.schema.columns) <= MANY else 1
     return yardsticks(spec, rows, spec.space[0], SEED, projecting=False, n_splits=n_splits)

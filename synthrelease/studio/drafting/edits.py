@@ -165,7 +165,7 @@ def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
 
 
 def accept_lost(config: str | Path, shortlist: str | Path) -> tuple[Path, tuple[str, ...]]:
-    """Add the pairs of columns whose association a rehearsal lost to [not_promised] in the acceptance file.
+    """Add to [not_promised] in the acceptance file the pairs of columns whose association a rehearsal lost.
 
     Return the path of the acceptance file and the added pairs.
 
@@ -451,7 +451,6 @@ class _References:
         return formula_of(rest) if "(" in text or terms[0].by_cells else " + ".join(term.text for term in rest)
 
     def _sums(self, text: str) -> str:
-        """Remove each product that contains one of the given columns from a sum of products."""
         terms = [" ".join(term.split()) for term in text.split("+")]
         rest = [term for term in terms if not self.gone & {*_IN_A_SUM.findall(term)}]
         return text if rest == terms else " + ".join(rest)
@@ -509,7 +508,6 @@ class _References:
                 self._replace(index, criteria[index], table)
 
     def _smaller(self, table: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the settings of a criterion without the given columns, or None if nothing is left to compare."""
         smaller = self._without(CRITERIA[table["kind"]], table)
         if table.get("tables") and not smaller["tables"]:
             del smaller["tables"]
@@ -794,7 +792,6 @@ def table_of(spec: ReleaseSpec, name: str) -> Path_:
 
 
 def _moved(limits: Limits, moved: Mapping[float, float]) -> Limits:
-    """Replace limits by the values in `moved`, or return them unchanged if a new limit would equal another."""
     new = tuple(sorted(moved.get(limit, limit) for limit in limits))
     return new if len(set(new)) == len(limits) and not set(moved.values()) & set(limits) else limits
 
@@ -905,7 +902,6 @@ class Guesses:
 
     @classmethod
     def of(cls, *files: PublicFile) -> Guesses:
-        """Draft a public file, and perhaps a file of members, and return the decisions about their columns."""
         because, doubtful, left_out, dates = dict[str, str](), dict[str, str](), list[LeftOut](), set[str]()
         for file in files:
             columns, gone, dated = drafted_columns(file, {})

@@ -89,7 +89,6 @@ def _may_be_level(column: ColumnDraft) -> bool:
 
 
 def _tells(lower: np.ndarray, upper: np.ndarray) -> bool:
-    """Return whether each value of `lower` occurs with only one value of `upper`, as a municipality lies in one region."""
     valid = (lower >= 0) & (upper >= 0)
     pairs = np.unique(np.stack([lower[valid], upper[valid]]), axis=1)
     return len(np.unique(pairs[0])) == pairs.shape[1]
@@ -110,7 +109,6 @@ class AreasDraft:
 
     @property
     def chain(self) -> tuple[str, ...]:
-        """The columns of areas in the release, from the largest to the smallest areas."""
         return (*(level.name for level in self.levels), self.column.name)
 
     @classmethod
@@ -211,7 +209,7 @@ class AreasDraft:
         return tuple(rule for rule in suggested if not {*self.chain} & {*rule.columns})
 
     def criteria(self, drafted: Sequence[CriterionDraft]) -> tuple[CriterionDraft, ...]:
-        """Add a criterion of the share of rows in each of the smallest areas, which all other criteria ignore."""
+        """Add a criterion of the share of rows in each of the smallest areas; criteria about whole rows ignore these areas."""
         name = self.column.name
         single = next(criterion for criterion in drafted if criterion.asks == "shares of single columns")
         settings = {key: value for key, value in single.settings.items() if key != "largest"}
@@ -324,7 +322,7 @@ class MarksDraft:
     def tables(self, raced: Sequence[str]) -> tuple[str, ...]:
         """Return the tables to measure, as terms of a formula: the chosen tables, and one such as `4 marks_1` for each group.
 
-        The latter, with weight 4, replaces the tables within its group (docs/appendix/benchmarks.md compares other weights).
+        Its table, with weight 4, replaces the tables within the group (docs/appendix/benchmarks.md compares other weights).
         """
         inside = [set(marks) for marks in self.groups.values()]
         chosen = [term for term in raced if not any({*term.split(":")} <= group for group in inside)]
@@ -456,7 +454,6 @@ class UnitAnswer:
 
     @property
     def doubt(self) -> str:
-        """The questions to the steward about the key and the order of rows, or an empty string."""
         asked = none_has_these(str(self.key), self.missing_keys, self.with_these) if self.with_these else ""
         sentences = [asked] if asked else []
         columns = [f"{name!r} ({share:.0%})" for name, share in self.varying.items() if name not in self.first_by]
@@ -562,7 +559,6 @@ _IN_ORDER, _FEWEST_STEPS = 0.9, 20
 
 
 def _measured(texts: Sequence[str], codes: np.ndarray, form: str | None) -> np.ndarray:
-    """Return the (n_rows,) dates or numbers of a column, as numbers; NaN where a text is neither."""
     if form is not None:
         days = map(DateFormat(form).read, texts)
         return np.array([math.nan if day is None else day.toordinal() for day in days])[codes]
@@ -600,7 +596,6 @@ def most_leaning(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> t
 
 
 def shared_keys(left_out: Sequence[LeftOut]) -> str:
-    """Return sentences on the columns that look like keys shared by several rows, or an empty string."""
     keys = [column for column in left_out if column.rows_of_one > 1]
     keys.sort(key=lambda column: (-column.mean_rows, column.source))
     if not keys:

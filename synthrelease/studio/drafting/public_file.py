@@ -228,7 +228,6 @@ def _first_file(source: Source) -> Path | None:
 
 
 def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
-    """Return why one of these columns of a Parquet file cannot be read, such as a column of lists, or an empty string."""
     first = _first_file(source)
     if first is None or format_of(first, start_of(first)) is not FileFormat.PARQUET:
         return ""
@@ -527,7 +526,6 @@ def _places(values: np.ndarray, times: np.ndarray, column: Column) -> list[float
 
 
 def _factors(low: float, high: float, whole: bool) -> list[float]:
-    """Return increasing round numbers such as 100, 120, 150 and 200, with both signs and 0, as possible limits of bins."""
     power_of_ten = math.floor(math.log10(max(abs(low), abs(high), 1e-12)))
     powers = range(0 if whole else power_of_ten - 4, power_of_ten + 1)
     sizes = {float(f"{factor * 10.0**power:.12g}") for power in powers for factor in FACTORS}
@@ -563,7 +561,6 @@ class PublicRows:
         return {source: Texts(texts=[*texts, None], codes=self.codes[source]) for source, texts in self.texts.items()}
 
     def without(self, sources: Sequence[str]) -> np.ndarray:
-        """Return the (n_rows,) mask of the rows that lack an answer in at least one of these columns."""
         return np.logical_or.reduce([self.codes[source] < 0 for source in sources])
 
 
@@ -663,7 +660,6 @@ def _counts(column: Answers, rows: PublicRows) -> np.ndarray | None:
 
 
 def _determine_each_other(first: np.ndarray, second: np.ndarray) -> bool:
-    """Return whether each string of a column occurs with one string of the other, and missing answers occur together."""
     pairs = np.unique(np.stack([first, second]), axis=1)
     one_to_one = len(pairs.T) == len(np.unique(pairs[0])) == len(np.unique(pairs[1]))
     return one_to_one and bool(((pairs[0] < 0) == (pairs[1] < 0)).all())

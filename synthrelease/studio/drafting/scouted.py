@@ -168,7 +168,6 @@ test_epsilon = {_exact(rounded_down(figures * TEST))}
 
 
 def _exact(value: Fraction) -> str:
-    """Return a fraction as an exact TOML value: a decimal number if possible, otherwise a text such as "1/3"."""
     decimal = Decimal(value.numerator) / value.denominator
     return str(decimal).lower() if Fraction(decimal) == value else f'"{value}"'
 
@@ -232,7 +231,6 @@ def _repeats(name: str, document: ScoutDocument) -> str:
 
 
 def labels_of(drafted: ScoutedBins) -> list[str]:
-    """Return the labels of a numeric column's bins, as the configuration writes them."""
     column: ScoutedColumn = drafted.column
     labels = []
     for low, high in pairwise(drafted.edges):

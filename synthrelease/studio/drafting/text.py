@@ -103,10 +103,6 @@ def settings_text(settings: Mapping[str, object], remarks: Mapping[str, str] | N
 
 
 def column_text(column: ColumnDraft, settings: Mapping[str, object]) -> str:
-    """Return the lines of a column in [columns], with its question above and its remark behind.
-
-    A column with long settings has a line for each setting, other columns have one line.
-    """
     remark = f"{column.remark}; missing in {so_many(column.missing_rows, 'row')}" if column.keeps_missing else column.remark
     # a table in the table, because tomlkit cannot change an inline table with dotted keys
     inner = [f"{key[13:]} = {toml(value)}" for key, value in settings.items() if key.startswith("alternatives.")]
@@ -129,7 +125,6 @@ def _templates() -> Environment:
 
 
 def _rendered(template: str, name: str, file: PublicFile, **values: object) -> str:
-    """Fill in the template of a drafted file, with a notice that names the public file, and the schema for editors."""
     notice = comment(
         f"DRAFT by `synthrelease init` from the PUBLIC file {file.name!r} ({file.n_rows:,} rows). Everything in this draft is "
         "published without protection. If the file is not public, delete this draft. Check every line, then delete this notice."
@@ -140,7 +135,6 @@ def _rendered(template: str, name: str, file: PublicFile, **values: object) -> s
 
 
 def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns: Sequence[ColumnDraft]) -> str:
-    """Return the text of acceptance/NAME.toml, with the pairs of columns whose association is lost."""
     whole = {column.name: column.kind == "integer" for column in columns}
     by = {name for criterion in draft.criteria for name in grouped_by(criterion)}
     pairs = list(dict.fromkeys([*draft.lost, *(pair.columns for pair in draft.faint)]))
@@ -252,7 +246,6 @@ class Subject:
 
     @property
     def of_members(self) -> list[str]:
-        """The columns of members, such as the persons of a household; empty if a record has at most one member."""
         return [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
 
     def without(self, reasons: Mapping[str, LeftOut]) -> Subject:
@@ -324,12 +317,6 @@ def write_new(texts: Mapping[Path, str]) -> None:
 
 
 def write_files(into: Path, name: str, draft: Draft) -> tuple[Path, Path]:
-    """Write the files of a draft under a folder, and return the paths of the configuration and the acceptance file.
-
-    Raises
-    ------
-    OutputError : when one of the files exists.
-    """
     configuration, acceptance = paths_of(into, name)
     codelists = {configuration.parent / path: text for path, text in draft.codelists.items()}
     write_new({configuration: draft.configuration, acceptance: draft.acceptance, **codelists})
@@ -421,7 +408,6 @@ def with_means(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
 
 
 def design_settings(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]) -> dict[str, object]:
-    """Return the settings of [design]: the columns that look like the weight, the strata and the clusters of a sample."""
     settings = {"weight": [column.name for column in columns if column.weight][:1]}
     for part in ("strata", "clusters"):
         settings[part] = [column.source for column in left_out if column.design == part]

@@ -107,7 +107,6 @@ def _is_there(tables: Any, path: Path_) -> bool:
 
 
 def _change(tables: Any, edit: Edit) -> None:
-    """Make one change in parsed TOML, in place: plain dicts and lists, or a document of tomlkit."""
     above = tables
     for step, below in itertools.pairwise(edit.path):
         if isinstance(tables, dict) and step not in tables:
@@ -156,7 +155,7 @@ class HeadedTable:
 
 
 def headed_tables(text: str) -> list[HeadedTable]:
-    """Find all tables with headers such as [columns.age], in the order of the file, except within texts, comments and lists."""
+    """Find all tables with headers such as [columns.age], in the order of the file."""
     lines = text.split("\n")
     bare = _TEXT_OR_COMMENT.sub(lambda match: re.sub(r"[^\n]", " " if match[0][0] == "#" else "x", match[0]), text).split("\n")
     headers, depth = [], 0
@@ -249,7 +248,6 @@ def changed(path: Path, content: bytes, edits: Sequence[Edit]) -> bytes:
 
 
 def text_of(content: bytes) -> str:
-    """Return the content of a file as text, without a byte order mark and with "\\n" as line end."""
     return content.decode("utf-8-sig").replace("\r\n", "\n")
 
 
@@ -327,7 +325,6 @@ WIDTH = 120
 
 
 def formula(text: str, *, lines: bool = False) -> str:
-    """Return a formula as TOML, over several lines if it is long or if `lines` is true."""
     if len(text) < WIDTH - len('tables = ""') and not lines:
         return toml(text)
     return "\n".join(['"""', textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False), '"""'])
