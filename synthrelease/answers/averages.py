@@ -49,10 +49,10 @@ class Ratio:
         the drawn rows.
     lowest, highest : the smallest and the largest possible ratio.
     step : smallest difference between two possible values of the numerator: 1 for counts of rows.
-    clustered : whether a comparison of two such ratios may count two members of the same root, one in each ratio. The
-        members of a root, such as the persons of a household, are drawn together.
-    between : if `sampling` is estimated from differences between random groups of clusters, the (n_groups,) values
-        numerator - ratio * denominator of these groups; otherwise empty.
+    clustered : whether two such ratios may count different members of the same root, such as the persons of a household,
+        who are drawn together.
+    between : the (n_groups,) values numerator - ratio * denominator of random groups of clusters, if `sampling` is
+        estimated from them; otherwise empty.
     """
 
     numerator: float
@@ -143,9 +143,7 @@ class Ratio:
         return ratio
 
     def _half_width(self, confidence: float, ratio: float) -> float:
-        """Return half the width of the confidence interval of numerator - ratio * denominator, which contains 0 for every
-        ratio in the confidence interval of the ratio.
-        """
+        """Return half the width of the confidence interval of numerator - ratio * denominator at this ratio."""
         weights = np.array([1.0, -ratio]) @ self.weights
         return half_width(self.noises, weights, _along(self.sampling, ratio), confidence, self.step)
 
@@ -158,8 +156,8 @@ class Ratio:
 
 
 def _wider(degrees: int, confidence: float) -> float:
-    """Return (t quantile / normal quantile) squared, which turns a variance estimated from few groups into the one of a t
-    interval.
+    """Return (t quantile / normal quantile) squared: scaled by this factor, a variance from few groups gives a normal
+    interval the width of a t interval.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -266,7 +264,6 @@ class Counted:
 
     @property
     def shape(self) -> list[int]:
-        """The number of bins of each column in `names`."""
         return [len(column.labels) for column in self.columns]
 
 
@@ -355,7 +352,7 @@ def of_roots(
 
 
 def _of_both(tables: PublishedTables, parts: Sequence[Counted], figures: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Return the (m, m) matrix of v w' + w v', summed over all roots, where v and w are the m statistics of two members.
+    """Return the (m, m) matrix of v w' + w v', summed over all roots, for the m statistics v and w of two members.
 
     The result is None if no table contains the columns of both members.
     """
@@ -392,15 +389,13 @@ class Average:
 
     Attributes
     ----------
-    file, population : the share or mean, minus `middle`, as a ratio of two noisy sums. The error of `file` includes drawing
-        rows from the file, and the error of `population` includes drawing them from a population.
-    middle : the middle of the possible range of a mean, which was subtracted so that the noisy sums have smaller errors; 0
-        for a share.
+    file, population : the share or mean, minus `middle`, as a ratio of two noisy sums, with the error of drawing rows from
+        the file or from a population.
+    middle : the middle of the possible range of a mean, subtracted to make the errors of noisy sums smaller; 0 for a share.
     squares : the approximate sum, over the drawn rows or roots, of the squared contributions to the numerator.
-    of_root : largest contribution of a record to the denominator: 1 if rows are counted, or the largest number of members
-        of a root.
-    own : for weighted answers, the same average with other weights within the limits of their classes. Empty without
-        weights, if weights are exact, or if a class has no known limits.
+    of_root : largest contribution of a record to the denominator: 1 for rows, or the largest number of members of a root.
+    own : for weighted answers, the same average with other weights within the limits of their classes. Empty if weights are
+        exact, or if a class has no known limits.
     """
 
     file: Ratio
@@ -419,7 +414,6 @@ class Average:
         return min(lows), max(highs), min(population_lows), max(population_highs)
 
     def ends(self, level: float) -> Ends:
-        """Return the intervals for the file and for the population, which contains the first."""
         low, high = (end + self.middle for end in self.file.interval(level))
         population_low, population_high = (end + self.middle for end in self.population.interval(level))
         return low, high, min(low, population_low), max(high, population_high)
@@ -651,9 +645,10 @@ def _bins(tables: PublishedTables, question: Question, parts: Sequence[Counted])
 
 
 def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: float, largest: float) -> float:
-    """Return the design effect of a share when roots are drawn with all their members, between 1 and `largest`.
+    """Return the design effect of a share when roots are drawn with all their members, relative to drawing members
+    individually.
 
-    It is relative to drawing members individually, with weights that do not depend on the answer.
+    It is between 1 and `largest`. Individual members are drawn with weights that do not depend on the answer.
 
     Parameters
     ----------
@@ -718,8 +713,8 @@ def _share(tables: PublishedTables, question: Question, shares: list[Average], l
 
 
 def _with_weighted_count(tables: PublishedTables, question: Question, share: Average, term: Term, level: float) -> Term:
-    """Add to a weighted share the estimated number of persons whom its rows represent, with intervals (theory 13.18,
-    weighted answers).
+    """Add to a weighted share the number of persons whom its rows represent, with intervals (theory 13.18, weighted
+    answers).
 
     If clusters are declared, there is no interval for a population, because the sizes of clusters would cause another
     error.

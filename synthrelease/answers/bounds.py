@@ -56,7 +56,6 @@ class Range:
     note: str = ""
 
     def minus(self, other: Range) -> Range:
-        """Subtract another answer. The bounds of the difference allow for the errors of both."""
         low, high = self.low - other.high, self.high - other.low
         return Range(answer=self.answer - other.answer, low=low, high=high, note=self.note or other.note)
 
@@ -104,8 +103,8 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
     Dinkelbach's iteration.
 
     No table has a ratio above x if (figure - x size) . R <= 0 for all tables. Let v be a certified maximum of this
-    expression for the last x. Then x + max(v, 0) / rows is a bound. For each row that the release did not use, its largest
-    possible contribution is added.
+    expression for the last x. Then x + max(v, 0) / rows is a bound, to which the largest contributions of unused rows are
+    added.
 
     Parameters
     ----------
@@ -225,17 +224,12 @@ class Bound:
 
     @property
     def shares(self) -> tuple[float, float]:
-        """The lowest and highest possible value of a count, divided by the largest possible number of rows that the rules
-        keep.
-
-        A row that the release did not use changes a count by 0 or 1, and a difference by -1, 0 or 1.
-        """
+        """The lowest and highest value of a count, divided by the largest number of rows that the rules keep."""
         most = self.n_rows + self.more
         return self.low / most, self.high / most
 
 
 def explained(bound: Bound) -> str:
-    """Return the text that `synthrelease bound` prints."""
     lines = [
         bound.question,
         f"  released table   {_released(bound)}",
@@ -321,29 +315,30 @@ def bound(
     confidence: float = 0.95,
     acceptance: float | None = None,
 ) -> Bound:
-    """Answer a query from a release, with bounds on the answer in the file. No private data are read and no budget is spent.
+    """Answer a query from a release, with bounds on the answer in the file. No private data are read and no budget is
+    spent.
 
     The bounds concern the exact values in the rows of the file that the public rules keep.
 
     Parameters
     ----------
     release : a loaded release, or its folder.
-    query : a condition on released bins, in the grammar of the plausibility rules, such as "mother_age >= 35 and parity == 1".
-        The answer is the number of rows that meet the condition. A query may also be a question of `estimate` about a share or
-        mean, without "by", such as "share gestation_week < 37: mother_age >= 35 against < 35". A question that names a column
-        of members is about all members.
+    query : a condition on released bins, in the grammar of the plausibility rules, such as "mother_age >= 35 and parity ==
+        1", which asks for the number of rows. A query may also be a question of `estimate` about a share or mean, without
+        "by", such as "share gestation_week < 37: mother_age >= 35 against < 35". A question that names a column of members
+        is about all members.
     given : a second condition. The answer is then the share of rows that meet `query` among the rows that meet `given`.
-    mean : a column. The answer is then the mean of this column over the rows that meet `query` (and `given`) and have a value.
-        The released answer uses representative values of bins.
+    mean : a column. The answer is then the mean of this column over the rows that meet `query` (and `given`) and have a
+        value. The released answer uses representative values of bins.
     minus : a second condition. The answer is then the answer for `query` minus the answer for `minus`.
     confidence : the probability with which all bounds hold; at least 0.5 and below 1.
-    acceptance : a lower bound on the probability that a round is accepted, if the caller knows one. It can make the bounds
-        narrower if a criterion value is close to its threshold (docs/estimates.md).
+    acceptance : a known lower bound on the probability that a round is accepted. It can make the bounds narrower if a
+        criterion value is close to its threshold (docs/estimates.md).
 
     Raises
     ------
-    InputError : if the query cannot be read or divides a bin, if no released row is in the group of a share or mean, or if no
-        criterion value and no noisy table of the release gives a bound on errors.
+    InputError : if the query cannot be read or divides a bin, if no released row is in the group of a share or mean, or if
+        no criterion value and no noisy table of the release gives a bound on errors.
 
     Examples
     --------
@@ -572,7 +567,6 @@ class _Measure:
         return ratio_range(facts, figure[cells], group.astype(float)[cells], self.knowledge.more, limits)
 
     def _anything(self) -> Range:
-        """Return the range of all possible answers, for a release that contains no member that the query counts."""
         low, high = 0.0, 1.0
         if self.kind == "mean":
             ends = self.release.by_name[str(self.mean)].value_limits
@@ -580,12 +574,10 @@ class _Measure:
         return Range(answer=low, low=low, high=high)
 
     def _present(self, columns: tuple[PublishedColumn, ...]) -> np.ndarray:
-        """Return an (n_combinations,) mask of the combinations of bins in which the averaged column has a value."""
         column = self.release.by_name[str(self.mean)]
         return over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
 
     def _over(self, columns: tuple[PublishedColumn, ...], of_bins: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """Return the (n_combinations,) values that rows contribute to the mean, 0 outside the group."""
         column = self.release.by_name[str(self.mean)]
         absent = np.zeros(len(column.labels) - column.present)
         return np.where(group, over_cells(columns, column.name, np.concatenate([of_bins, absent])), 0.0)

@@ -162,8 +162,8 @@ def _together(first: float, second: float, correlation: float) -> float:
 def _correlation(first: Ratio, second: Ratio) -> float:
     """Return, to first order, the correlation between the errors of two shares or means over different rows.
 
-    It comes from shared noise and, for members of the same root (household), from drawing roots: in the worst case, drawing
-    a root changes the two quotients in opposite directions.
+    It comes from shared noise and from drawing roots (households): in the worst case, a root moves the two quotients in
+    opposite directions.
     """
     errors = first.standard_error * second.standard_error
     return min(1.0, max(-1.0, _covariance(first, second) / errors)) if errors > 0 else 0.0
@@ -182,7 +182,6 @@ def _covariance(first: Ratio, second: Ratio) -> float:
 
 
 def _drawing(ratio: Ratio) -> float:
-    """Return the variance of a share or mean from the random drawing of rows."""
     along = np.array([1.0, -ratio.quotient]) / ratio.denominator
     return max(0.0, float(along @ ratio.sampling @ along))
 

@@ -88,11 +88,11 @@ def estimate(
           difference of means and medians (theory 13.13, contrasts).
 
         Conditions have the grammar of the plausibility rules, with limits between released bins.
-    confidence : the confidence of each interval separately, at least 0.5 and below 1. For each interval, consider the event
-        that a table is released and the interval misses its true value. Its probability, over all noise and the drawing of
-        rows, is at most 1 - confidence (theory 13.10, numbers of the file).
-    together : if True, all intervals for the file hold at once with this confidence, and all intervals for a population do so,
-        too. The intervals are then wider (Bonferroni).
+    confidence : the confidence of each interval separately, at least 0.5 and below 1. The probability, over all noise and the
+        drawing of rows, that a table is released and the interval misses its true value is at most 1 - confidence (theory
+        13.10, numbers of the file).
+    together : if True, all intervals for the file hold at once with this confidence, and so do all intervals for a population
+        (Bonferroni).
 
     Raises
     ------
@@ -239,7 +239,6 @@ def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -
 
 
 def _compared(tables: PublishedTables, question: Question, groups: list[tuple[str, list[Average]]], level: float) -> list[Term]:
-    """Return the difference between the answers for the two groups of a question and, for shares, also the ratios."""
     first, second = ((tables, question, label, averages) for label, averages in groups)
     return _against(first, second, level)
 
@@ -511,7 +510,6 @@ def _year(release: PublishedRelease | str | Path, question: str) -> _Year:
 
 
 def _of_year(name: str, read: Callable[[], T]) -> T:
-    """Call `read`, and add the name of the year to the message of an InputError."""
     try:
         return read()
     except InputError as error:
@@ -555,7 +553,6 @@ def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
 
 
 def _change(earlier_year: _Year, later_year: _Year, label: str, confidence: float, among: int) -> Term:
-    """Return the change of one group's answer between two years, with confidence intervals."""
     level, parsed = _level_of([earlier_year, later_year], confidence, among), later_year.asked
     later, earlier = ((year.tables, year.asked, label, year.found[label]) for year in (later_year, earlier_year))
     term = _against(later, earlier, level)[0]

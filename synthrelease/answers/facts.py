@@ -63,9 +63,7 @@ class Facts:
 
 
 class Knowledge:
-    """All limits on the errors of rows that a release states. They hold at once with the stated confidence, so they give
-    bounds for any number of queries.
-    """
+    """All limits on the errors of rows that a release states, which hold at once for any number of queries."""
 
     def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
         if release.figures_about:
@@ -95,7 +93,6 @@ class Knowledge:
         return tuple(error for error in errors if error is not None)
 
     def errors_of(self, kind: type[Error]) -> tuple[Error, ...]:
-        """Return the known limits on errors of one type."""
         return tuple(error for error in self.errors if isinstance(error, kind))
 
     def groups(self, name: str) -> tuple[np.ndarray, ...]:

@@ -67,7 +67,7 @@ class KeptRows:
     most : the number of rows in the file, which is always an upper bound on K.
     scale : the scale b of the noise in a counted number, with Pr[z] proportional to exp(-|z| / b), or None.
     margin : the margin subtracted from the counted number, so that the release does not use more rows than were kept.
-    few : whether the counted number was below the margin. There is then no lower bound on K.
+    few : whether the counted number was below the margin, so that K has no lower bound.
     """
 
     way: str
@@ -107,7 +107,6 @@ class KeptRows:
 
     @property
     def known(self) -> bool:
-        """Whether the release publishes K exactly."""
         return self.way in ("exact", "whole")
 
     @property
@@ -147,9 +146,7 @@ class KeptRows:
         return (0 if self.few else max(0, self.number - reach)), min(self.most, self.number + reach)
 
     def more(self, risk: float) -> int:
-        """Return an upper limit on the number of kept rows that were not drawn, which is wrong with probability at most
-        `risk`.
-        """
+        """Return an upper limit on the number of kept rows that were not drawn. It is wrong with probability at most `risk`."""
         if self.scale is None:
             return self.most - self.drawn
         reach = DiscreteLaplace(self.scale).rounded_up.limit(min(2 * risk, 0.5))  # the distribution is symmetric
@@ -253,8 +250,8 @@ class MeasuredLimits:
         return _narrowest(limits_of_tables)
 
     def first_bins(self, name: str) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return limits on the number of private rows in the first 1, 2, ... bins of a column, or None if it is unordered
-        or not measured.
+        """Return limits on the number of private rows in the first 1, 2, ... bins of a column, or None without an order or
+        a table.
         """
         present = _in_order(self.release, name)
         if not present:
@@ -345,8 +342,8 @@ def _narrowest(limits_of_tables: Sequence[tuple[np.ndarray, np.ndarray]]) -> tup
 
 
 def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
-    """Count the sums over a noisy table that get limits: all marginal cells, the first 2, 3, ... bins of ordered columns,
-    and sums of numbers over bins of another column.
+    """Count the sums over a noisy table that get limits: marginal cells, first 2, 3, ... bins, and sums of numbers over
+    bins of another column.
     """
     sizes = table.values.shape
     subsets = [chosen for width in range(1, len(sizes) + 1) for chosen in combinations(sizes, width)]

@@ -198,7 +198,6 @@ def _six(value: float | None) -> str:
 def _asked(
     release: PublishedRelease, tables: PublishedTables, question: str, confidence: float, as_first: bool
 ) -> Iterator[EstimateLine]:
-    """Yield the lines that answer an intended question, if the noisy tables can."""
     try:
         answer = answered(release, question, confidence=confidence, as_first=as_first)
         read = (parse_question if as_first else asked_of)(question, release)
@@ -288,7 +287,6 @@ def _of_members(tables: PublishedTables, name: str, level: float, as_first: bool
 
 
 def _means(tables: PublishedTables, column: PublishedColumn, by: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
-    """Yield the lines with the mean of a column in each group of `by`, if every bin has a representative value."""
     if None in column.numbers[: column.present]:
         return
     names = {column.name, by} - {""}
@@ -352,7 +350,6 @@ def _lines(
 def _count(
     term: Term, tables: PublishedTables, error: float | None = None, *, weighted: bool = False, **fixed: str
 ) -> EstimateLine:
-    """Return the row for the number of rows that a share counts or, if weighted, of persons that these rows represent."""
     ends = ("rows_low", "rows_high", "population_rows_low", "population_rows_high")
     possible, unit = (math.inf, "persons") if weighted else (float(tables.kept.most), "rows")
     return _line("count", term.rows, error, term, ends, possible, {**fixed, "unit": unit})

@@ -120,7 +120,6 @@ class MeasuredModels:
     # sums of products
 
     def _noise(self, model: NamedModel) -> SharedNoise:
-        """Return the one noise that all sums of a question share."""
         used = {self.part.sums[self.place[function.key]].noise for function in model.functions}
         if len(used) > 1:
             raise InputError(
@@ -130,7 +129,6 @@ class MeasuredModels:
         return self.noises[used.pop()]
 
     def _sum(self, model: NamedModel, function: RowFunction) -> tuple[float, np.ndarray]:
-        """Return one noisy sum, and the coefficients of the noise terms in its error."""
         noise = self._noise(model)
         weights = np.zeros(noise.size)
         if not function.factors and function.rows.every:
@@ -186,10 +184,11 @@ class MeasuredModels:
         return _Answer(averages=((value.column, "", self._unit(value), average),), possible_width=2 * value.half)
 
     def _spread_around(self, model: NamedModel, mean: float, most: float) -> float:
-        """Return an upper estimate of the sum over rows of squared differences between a column and the given mean.
+        """Return an upper estimate, at most `most`, of the sum over rows of squared differences between a column and a
+        mean.
 
-        It takes each row as far from the mean as its bin in a published noisy table allows. It is at most `most`, the
-        largest value that the mean allows, and equals `most` without such a table or if the model covers only some rows.
+        Each row lies as far from the mean as its bin in a published noisy table allows. Without such a table, or if the
+        model covers only some rows, the result is `most`, the largest value that the mean allows.
         """
         value, column = model.answer, self.release.by_name[model.answer.column]
         if self.release.measurements is None or model.rows.rule is not None:
@@ -360,7 +359,6 @@ def _with_room(term: Term, room: float) -> Term:
 
 
 def _judged(term: Term, possible_width: float) -> Term:
-    """Return an estimated number, without its numbers if its interval is too wide to be informative."""
     return term if term.estimate is not None and told(term.low, term.high, possible_width) else hidden(term)
 
 

@@ -102,9 +102,9 @@ class Condition:
     def narrowed(self, release: AskedOf, never: Sequence[str], most_cells: int) -> Condition:
         """Return an equivalent condition without columns that have no effect, such as age in `age >= 0`.
 
-        A noisy table without these columns can then answer the question. A column is left out if the remaining columns
-        still determine, for every possible cell, whether a row meets the condition. A cell in which the rules allow no row
-        is treated like the first possible cell, so every cell meets either a condition or its negation.
+        A noisy table without these columns can then answer the question. A column is left out if the other columns
+        determine, for every possible cell, whether a row meets the condition. Impossible cells are treated like the first
+        possible one, so every cell meets either a condition or its negation.
 
         Parameters
         ----------
@@ -293,7 +293,6 @@ def _numeric(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.
 
 
 def _cuts(part: Comparison, column: PublishedColumn) -> np.ndarray:
-    """Return an (n_present,) mask of the bins that a numeric comparison divides."""
     limits = edges(part, part.column, (-math.inf, math.inf), whole_numbers=column.kind == "integer")
     return np.array([any(low < edge < high for edge in limits) for low, high in zip(column.lower, column.upper, strict=True)])
 
@@ -414,7 +413,6 @@ def parse_question(text: str, release: AskedOf) -> Question:
 
 
 def _named(words: QuestionWords) -> set[str]:
-    """Return all words in a question that may be names of columns."""
     return {*words.columns, *(match[0].partition(".")[0] for text in words.conditions for match in NAME_OR_TEXT.finditer(text))}
 
 
@@ -478,7 +476,6 @@ def _weight(text: str, release: AskedOf) -> str:
 
 
 def _check_order(release: AskedOf, name: str) -> None:
-    """Raise an InputError unless a column exists and its bins have an order."""
     if name not in release.by_name:
         raise _unknown(name, release, "a column of the release")
     if not release.by_name[name].ordered:

@@ -129,7 +129,6 @@ def coefficients(
 
 
 def _named(part: Question) -> list[str]:
-    """Return the explanatory columns of a regression, then the target."""
     return [*part.on, part.column]
 
 
@@ -198,7 +197,6 @@ def _numbers(tables: PublishedTables, cells: Counted) -> np.ndarray:
 
 
 def _middle_and_unit(tables: PublishedTables, name: str) -> tuple[float, float]:
-    """Return the middle and half the width of the range of a column's representative values."""
     column = tables.release.by_name[name]
     numbers = [float(number) for number in column.numbers[: column.present] if number is not None]
     return (max(numbers) + min(numbers)) / 2, ((max(numbers) - min(numbers)) / 2) or 1.0

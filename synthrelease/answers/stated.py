@@ -87,8 +87,8 @@ def judged(statistic: str, term: Term, tables: PublishedTables, question: Questi
 
 
 def _tells_bin(median: Term, tables: PublishedTables, question: Question) -> bool:
-    """Return whether the interval of a median is a single bin, or covers less than half of the distance between the
-    column's first and last bin.
+    """Return whether the interval of a median is one bin, or shorter than half of the distance from the column's first to
+    its last bin.
     """
     column = tables.release.by_name[question.parts[0].column]
     first, middle, last = (column.labels.index(label) if label else -1 for label in median.bins or ("", "", ""))
@@ -252,7 +252,6 @@ def _is_group(knowledge: Knowledge, column: PublishedColumn, met: np.ndarray) ->
 
 
 def _limiting(knowledge: Knowledge) -> list[str]:
-    """Return the names of the criteria whose values lead to bounds for arbitrary queries."""
     kinds = (CellError, RatioError, Unmatched)
     return list(dict.fromkeys(error.criterion for kind in kinds for error in knowledge.errors if isinstance(error, kind)))
 

@@ -83,7 +83,7 @@ class PublishedTables:
     def over(self, names: Iterable[str]) -> PublishedTables:
         """Return only the noisy tables that contain all these columns, summed over other columns.
 
-        Questions about only these columns get the same answers, in time and memory for only the cells of these columns.
+        Questions about only these columns get the same answers, with less time and memory.
         """
         columns = tuple(column.name for column in self.columns(names))
 
@@ -202,7 +202,6 @@ class PublishedTables:
             )
 
     def _not_together(self, names: list[str]) -> InputError:
-        """Return the error that no noisy table contains all these columns, with those measured together."""
         reasons = []
         for name in names:
             together = {partner for table in self.tables if name in table.columns for partner in table.columns} - {name}

@@ -176,7 +176,6 @@ class Estimate:
 
     @property
     def short(self) -> str:
-        """The question and the numbers of the answer, without notes."""
         return "\n".join([_wrapped(self.question, ""), *_numbers(self)])
 
     @property
@@ -214,7 +213,6 @@ def known(value: float) -> float | None:
 
 
 def explained(answer: Estimate) -> str:
-    """Return the text that `synthrelease estimate` prints."""
     all_estimable = all(term.estimable for term in (*answer.terms, *answer.contrasts))
     notes = [
         f"{_promise(answer)} The intervals follow from published {answer.source}, not from the released rows.",
@@ -280,7 +278,6 @@ def _table(rows: list[list[str]]) -> list[str]:
 
 
 def _column(cells: tuple[str, ...], widest: int | None) -> list[list[str]]:
-    """Return the cells of a column as lines of equal length, the longest value or heading word."""
     heading, *values = cells
     width = max(map(len, (*values, *heading.split())), default=0)
     width = min(width, widest or width)
@@ -292,7 +289,6 @@ def _column(cells: tuple[str, ...], widest: int | None) -> list[list[str]]:
 
 
 def _lines(columns: list[list[list[str]]]) -> list[str]:
-    """Return the lines of a block of columns, with headings aligned above the values."""
     lines = []
     for position, row in enumerate(zip(*columns, strict=True)):
         height = max(map(len, row))
@@ -372,7 +368,6 @@ def _line(answer: Estimate, term: Term) -> list[str]:
 
 
 def _shown(answer: Estimate, cells: list[str]) -> list[str]:
-    """Drop the interval for a population from a printed line, if the answer has none."""
     return [*cells[:-2], cells[-1]] if answer.not_a_sample else cells
 
 

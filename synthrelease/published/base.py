@@ -1,7 +1,4 @@
-"""Define the base class of all sections of release.json, the files of a release folder, their checksums, and signatures.
-
-In every section, all required fields are present, numbers are finite, and every epsilon is exact.
-"""
+"""Define the base class of all sections of release.json, the files of a release folder, their checksums, and signatures."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ HELD = 2**22
 
 @dataclass(frozen=True, kw_only=True)
 class OnDisk:
-    """A file whose content is read from the disk when it is needed, and not kept in memory.
+    """A file whose content is read from the disk when it is needed.
 
     Attributes
     ----------
@@ -103,7 +100,7 @@ def opened(content: Content) -> BinaryIO:
 
 
 class Files(Mapping[str, bytes]):
-    """A read-only mapping from file names to contents in bytes. Each access to a large file reads it from the disk again."""
+    """A read-only mapping from file names to contents. Each access to a large file reads it from the disk again."""
 
     def __init__(self, contents: Mapping[str, Content]):
         self.contents: dict[str, Content] = dict(contents.contents if isinstance(contents, Files) else contents)
@@ -134,9 +131,7 @@ class Files(Mapping[str, bytes]):
         return joined
 
     def content(self, name: str) -> Content:
-        """Return the bytes of a file, or its `OnDisk` object if it is not kept in memory, or empty bytes if there is no
-        such file.
-        """
+        """Return the bytes of a file, or its `OnDisk` object if it is large, or empty bytes if there is no such file."""
         return self.contents.get(name, b"")
 
     def size(self, name: str) -> int:
@@ -164,9 +159,7 @@ class Files(Mapping[str, bytes]):
 
 
 class _Head(BaseModel):
-    """The format number of a published file, and the version of the program that wrote it. A commitment names these fields
-    differently.
-    """
+    """The format number of a published file, and the version that wrote it. A commitment names these fields differently."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
@@ -192,7 +185,7 @@ def check_format(content: bytes | str, reads: Sequence[int]) -> None:
 
 
 def _exact(text: str) -> str:
-    """Check that a string is a fraction of at least 0 in lowest terms, in the form of `str(Fraction)`, and return it."""
+    """Check that a string is a fraction of at least 0 in lowest terms, such as "191/20", and return it."""
     if not re.fullmatch(r"[0-9]+(/[1-9][0-9]*)?", text) or str(Fraction(text)) != text:
         raise UnexpectedValue("a fraction of at least 0 in lowest terms, such as '191/20'")
     return text
@@ -219,7 +212,6 @@ class Part(BaseModel):
 
     @property
     def unsaid(self) -> set[str]:
-        """The names of the fields that have their default values, which are not written."""
         optional = {name: field.default for name, field in type(self).model_fields.items() if not field.is_required()}
         return {name for name, default in optional.items() if getattr(self, name) == default}
 
@@ -230,10 +222,9 @@ class Part(BaseModel):
 
     @classmethod
     def like(cls, value: object, /, **others: Any) -> Self:
-        """Create a section of release.json from the attributes of an object with the same names as its fields.
+        """Create a section from the attributes of an object with the same names as its fields, and from keyword arguments.
 
-        Keyword arguments (`others`) give further fields. Fractions become exact strings (an attribute `epsilon` also fills
-        `epsilon_exact`), and tuples become lists.
+        Fractions become exact strings (an attribute `epsilon` also fills `epsilon_exact`), and tuples become lists.
 
         Raises
         ------
@@ -246,10 +237,9 @@ class Part(BaseModel):
         return cls(**fields, **others)
 
     def value_of(self, kind: type[Value], **others: Any) -> Value:
-        """Convert this section back to an object of the data class `kind`, from which `like` created it.
+        """Convert this section back to an object of the data class `kind`, with further fields as keyword arguments.
 
-        Keyword arguments (`others`) give further fields. Exact strings become fractions, lists become tuples, and numbers
-        become floats where the data class has floats.
+        Exact strings become fractions, lists become tuples, and numbers become floats where the data class has floats.
         """
         makes: dict[str, Callable[[Any], Any]] = {"Fraction": Fraction, "float": float, "tuple": tuple}
         fields: dict[str, Any] = {}
@@ -389,7 +379,6 @@ def sha256(content: bytes) -> str:
 
 
 def checksum_file(contents: Mapping[str, bytes]) -> bytes:
-    """Return the content of SHA256SUMS for these files."""
     files = contents if isinstance(contents, Files) else Files(contents)
     return "".join(f"{files.sha256(name)}  {name}\n" for name in sorted(files)).encode("ascii")
 

@@ -91,8 +91,7 @@ class GuaranteePart(Part):
 class DomainPart(Part):
     """The files to which the guarantee applies, and the public rules for the rows of these files (theory 1.7, resizing).
 
-    The bounds of columns, their treatment of missing and outside values, and the rules for private rows also determine the
-    domain.
+    The bounds of columns, the treatment of missing and outside values, and the rules for private rows determine it, too.
 
     Attributes
     ----------
@@ -100,9 +99,8 @@ class DomainPart(Part):
         In the file, this field is "rows".
     file_rows : number of rows in the private file, or None if the number of rows that the rules keep is published
         ("exact").
-    margin, shortfall : for a counted number, the margin that was subtracted from the noisy count, and a bound on the
-        probability that the result still exceeds the number of rows that the rules keep. In this case, public rows complete
-        the table.
+    margin, shortfall : for a counted number, the margin subtracted from the noisy count, and a bound on the probability
+        that the result exceeds the number of rows that the rules keep, so that public rows complete the table.
     missing_values : the strings that count as missing values.
     persons : number of different keys in the private file, if a key identifies persons. `file_rows` is then `persons` times
         the largest number of rows of a person; the number of rows in the file is not published.
@@ -121,7 +119,6 @@ class DomainPart(Part):
     missing_keys: list[str] = []
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the path of the number of persons, which is published exactly, or nothing if no key identifies persons."""
         return () if self.persons is None else (("private_file", "domain.persons"),)
 
     @classmethod
@@ -209,9 +206,8 @@ class ChargePart(Part):
             yield from part.nodes()
 
     def planned(self) -> Iterator[ChargePart]:
-        """Yield the charges of the single steps planned before the run, without nodes that only combine charges.
-
-        A step for which a library reported more detailed charges is yielded as a whole.
+        """Yield the charges of the single steps planned before the run, without the more detailed charges that libraries
+        report.
         """
         if not self.parts or self.rule == REPLACING:
             yield self
@@ -299,7 +295,6 @@ class CriterionPart(Part):
 
     @property
     def noise(self) -> OneNoise | None:
-        """The vector of noise that this criterion value shares with others, or None."""
         return None if self.one_noise is None else self.one_noise.noise()
 
     @property
@@ -357,8 +352,8 @@ class JointTestPart(Part):
     """The noisy test that accepted or rejected a round, that is, one attempt to make a table.
 
     The slack of a criterion is how far its value lies below its threshold, in units of the sensitivity. A round was
-    accepted if the smallest slack of all criteria, plus noise, was at least `margin`. `false_acceptance` bounds the
-    probability that a round passes although some criterion is above its threshold.
+    accepted if the smallest slack, plus noise, was at least `margin`. `false_acceptance` bounds the probability that a
+    round passes with a criterion above its threshold.
     """
 
     epsilon_exact: ExactText
@@ -367,11 +362,10 @@ class JointTestPart(Part):
 
 
 class BoundsPart(Part):
-    """The probability that at least one upper bound on a criterion value, computed from published noisy measurements, is
-    too low.
+    """The probability (`risk_exact`) that a bound on a criterion value, computed from published noisy measurements, is too
+    low.
 
-    `risk_exact` is divided evenly among the possible `transformations`, and then among the sums that the bounds of each
-    use.
+    It is divided evenly among the possible `transformations`, and then among the sums that the bounds of each use.
     """
 
     risk_exact: ExactText
@@ -423,10 +417,8 @@ class SelectionPart(Part):
 
     @property
     def measured_times(self) -> float:
-        """An upper bound on the expected number of measurements of the noisy tables of a release.
-
-        The bound is 1 if all rounds share the measurements, otherwise the expected number of rounds, or infinity if this is
-        unknown.
+        """An upper bound on the expected number of measurements before a release: 1 if all rounds share them, otherwise the
+        mean number of rounds, or infinity.
         """
         if self.shared_measurements:
             return 1.0

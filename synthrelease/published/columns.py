@@ -43,7 +43,6 @@ class BinPart(Part):
 
     @classmethod
     def all_of(cls, column: Column, binning: Binning) -> Iterator[BinPart]:
-        """Yield the bins of a column as sections of release.json."""
         inside: list[list[str]] = [[] for _ in binning.labels]
         for atom, into in zip(column.atoms.labels, binning.of_atom, strict=True):
             inside[into].append(atom)
@@ -130,7 +129,6 @@ class ColumnPart(Part):
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """The public bounds on the values of the column."""
         return None if self.bounds is None else (float(self.bounds[0]), float(self.bounds[1]))
 
     def published(self) -> PublishedColumn:

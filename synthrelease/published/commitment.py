@@ -123,12 +123,10 @@ class CommitmentPart(Part):
     years: CommittedYearsPart | None = None
 
     def dumped(self) -> bytes:
-        """Return the content of the file, in the canonical form whose digest is published."""
         return json_bytes(self.model_dump(mode="json"))
 
     @property
     def digest(self) -> str:
-        """The SHA-256 checksum of the commitment's file, which is published before the run."""
         return sha256(self.dumped())
 
 

@@ -12,8 +12,7 @@
 - Documents with the provisional number 5, from the last versions before 1.0.0, are format 1 without SIGN.md.
 
 `read_strictly` serves `verify`, which must check every field; `read_leniently` serves `load`, which ignores fields of later
-versions. Use the version of `verify` that wrote the bundle. If `verify` finds unknown fields, it says that another version
-wrote them.
+versions. Use the version of `verify` that wrote the bundle.
 """
 
 from __future__ import annotations
@@ -139,7 +138,6 @@ class FlavourPart(Part):
 
     @classmethod
     def of(cls, guarantee: Guarantee, domain: DomainPart, parts: Iterable[Part] = ()) -> FlavourPart:
-        """Describe a guarantee by its five components. `ScopePart.of` finds the exactly published facts."""
         return cls(
             domain=DOMAIN,
             scope=ScopePart.of(domain, parts),
@@ -245,9 +243,7 @@ class ReleaseDocument(Part):
 
     @property
     def fixed_parts(self) -> dict[str, dict[str, Any]]:
-        """The settings that had to be fixed before the run, although other texts in the same section may change later. At
-        present, this is only the multi-year plan in the section "series".
-        """
+        """The settings that had to be fixed before the run: at present, only the multi-year plan in the section "series"."""
         fixed = None if self.series is None else self.series.fixed
         return {} if fixed is None else {"series": fixed}
 
@@ -339,7 +335,7 @@ class ReleaseDocument(Part):
     def measured_bins(self) -> int:
         """An upper bound on the number of sets of bins in which shared noisy tables could have been published.
 
-        The bound is 1 if each round (attempt to make a table) measures its own tables.
+        It is 1 if each round (attempt to make a table) measures its own tables.
         """
         selection = self.selection
         if not selection.shared_measurements:
@@ -350,9 +346,7 @@ class ReleaseDocument(Part):
 
     @property
     def measured_once(self) -> bool:
-        """Whether the noisy tables were measured exactly once and could have been released in one set of bins only.
-        Intervals then need no correction for several possibilities.
-        """
+        """Whether the noisy tables were measured exactly once, for one set of bins, so that intervals need no correction."""
         return self.selection.measured_times * self.measured_bins == 1
 
     @property
@@ -435,7 +429,6 @@ class ReleaseDocument(Part):
         return json_bytes(self.model_dump(mode="json", by_alias=True))
 
     def dumped(self) -> bytes:
-        """Return the content of release.json, which is computed once because several documents contain its digest."""
         return self._content
 
 

@@ -56,11 +56,11 @@ class Measurements:
     Attributes
     ----------
     tables : the noisy tables on the released bins.
-    sums : measured sums of scores. Each score is a function of the released bins.
-    times : upper bound on the mean number of measurements before the release: 1 if all rounds share the measurements,
-        otherwise the mean number of rounds, or infinity without a limit.
-    bins : the largest number of transformations with whose bins shared tables could have been released, because this choice
-        depends on the noise. It is 1 if each round measured its own tables.
+    sums : measured sums of scores, which are functions of the released bins.
+    times : upper bound on the mean number of measurements before the release: 1 if all rounds share them, otherwise the
+        mean number of rounds, or infinity.
+    bins : the largest number of transformations with whose bins shared tables could have been released; 1 if each round
+        measured its own tables.
     """
 
     tables: tuple[PublishedMeasurement, ...]
@@ -183,7 +183,6 @@ class PublishedRelease:
 
     @cached_property
     def counts(self) -> Counts:
-        """The distinct rows of the table, each with its number of occurrences."""
         return Counts.of(self.layout, list(self.codes.T))
 
     def carries(self, *columns: str) -> Association:
@@ -314,7 +313,7 @@ def public_facts(loaded: PublishedRelease) -> PublicFacts:
 
 
 def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
-    """Return an object that can evaluate a criterion of the release, or None if no installed package defines its kind.
+    """Return an object that can evaluate a criterion, or None if no installed package defines its kind.
 
     Raises
     ------

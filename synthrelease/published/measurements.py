@@ -196,15 +196,14 @@ class MeasuredTablePart(Part):
 
     @property
     def kind(self) -> type[CountNoise]:
-        """The distribution of the noise in this table."""
         from synthrelease.generators.measured_noise import LAWS  # imported here, because readers of rows do not need it
 
         return LAWS[self.noise]
 
     @property
     def cost(self) -> Fraction:
-        """The privacy cost of this table: an epsilon for discrete Laplace noise, or the rho of zero-concentrated
-        differential privacy for Gaussian noise.
+        """The epsilon of a table with discrete Laplace noise, or the rho (zero-concentrated differential privacy) with
+        Gaussian noise.
 
         Raises
         ------
@@ -269,7 +268,6 @@ class PublishedMeasurement:
 
     @cached_property
     def noise(self) -> CountNoise:
-        """The distribution of the noise in each measured count."""
         from synthrelease.generators.measured_noise import LAWS  # imported here, because readers of rows do not need it
 
         return LAWS[self.law].of_table(self.cost)

@@ -1,4 +1,4 @@
-"""Name the files of a bundle. The names can be computed from release.json alone, for a release of any version."""
+"""Name the files of a bundle, for a release of any version, from release.json alone."""
 
 from __future__ import annotations
 
@@ -97,13 +97,12 @@ def namings() -> Mapping[str, FurtherNames]:
 
 
 def kind_of(name: str) -> FileKind | None:
-    """Return the additional format (Stata or SPSS) of a file by the ending of its name, or None for other endings."""
+    """Return the additional format (Stata or SPSS) of a file by the ending of its name, or None."""
     kinds = (kind for naming in namings().values() for kind in naming.with_rows.values())
     return next((kind for kind in kinds if name.endswith(f".{kind.ending}")), None)
 
 
 def kinds_of_rows(bundle: BundleTable) -> list[FileKind]:
-    """Return the additional formats in which the publisher requested the rows."""
     return [kind for name, chosen in bundle.chosen.items() for kind in namings()[name].rows_of(chosen)]
 
 
@@ -119,27 +118,23 @@ def further_names(bundle: BundleTable) -> list[str]:
 
 
 def packages(bundle: BundleTable) -> list[str]:
-    """Return the libraries that write the requested formats."""
     choices = [(namings()[name].packages, choice) for name, chosen in bundle.chosen.items() for choice in chosen]
     return list(dict.fromkeys(packages[choice] for packages, choice in choices if choice in packages))
 
 
 def page_name(document: ReleaseDocument, language: str) -> str:
-    """Return the file name of the card: README.html in the card's own language, and names such as README.he.html in other
-    languages.
-    """
+    """Return the file name of the card: README.html in its main language, README.he.html and so on in others."""
     return "README.html" if language == document.card.language else f"README.{language}.html"
 
 
 def ask_name(document: ReleaseDocument, language: str) -> str:
-    """Return the file name of the page that answers questions: ask.html in the card's own language, and names such as
-    ask.he.html in other languages.
+    """Return the file name of the page that answers questions: ask.html in the card's main language, ask.he.html and so on
+    in others.
     """
     return "ask.html" if language == document.card.language else f"ask.{language}.html"
 
 
 def has_ask_page(document: ReleaseDocument) -> bool:
-    """Return whether the release has a page that answers questions (ask.html)."""
     return document.estimates is not None and MEASUREMENTS in document.files
 
 

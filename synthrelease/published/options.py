@@ -65,9 +65,7 @@ class PartitionPart(Part):
         return PartitionRule(fit=Fraction(self.fit_exact))
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the path of this section, if the sizes of the two pieces are published exactly. They are exact if the
-        number of rows is.
-        """
+        """Return the path of this section, if the number of rows, and so the sizes of the pieces, are published exactly."""
         sources: dict[Way, tuple[Fact, ...]] = {
             "exact": (("private_file", "partition"),),
             "whole": (("private_file", "partition"),),
@@ -118,9 +116,6 @@ class SplitPart(Part):
 
 
 def _error_of_a_subset(drawn: int, rows: int, share: float) -> float:
-    """Return the standard deviation of a share in a simple random subset of the rows. `share` is the same share among all
-    rows.
-    """
     return (share * (1 - share) / drawn * ((rows - drawn) / max(rows - 1, 1))) ** 0.5
 
 
@@ -172,7 +167,6 @@ class MembersPart(Part):
 
     @property
     def linked(self) -> Linked:
-        """Which columns describe roots and which describe members."""
         return self.value_of(
             Linked,
             names=tuple(self.columns),
@@ -561,9 +555,7 @@ class DesignPart(Part):
 
     @property
     def unknown(self) -> bool:
-        """Whether the effect of clusters on variances is unknown: no design effect and no random groups of clusters are
-        stated.
-        """
+        """Whether the effect of clusters on variances is unknown: neither a design effect nor random groups of clusters."""
         return self.effect is None and self.groups is None
 
     def effect_on(self, columns: Iterable[str]) -> float | None:
@@ -604,7 +596,6 @@ def missing_bins(columns: Sequence[ColumnPart]) -> tuple[int | None, ...]:
 
 
 def gaps_of(part: ImputationPart, columns: Sequence[ColumnPart]) -> Gaps:
-    """Return the rule by which missing values in the released rows are filled in."""
     names = [column.name for column in columns]
     return Gaps(
         missing=missing_bins(columns),

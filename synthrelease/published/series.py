@@ -65,8 +65,8 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
 def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedEstimatePart]:
     """Yield the estimates of an earlier release whose columns still have the same bins.
 
-    Nothing is yielded if the earlier release could have been published in several ways: each of its intervals then uses
-    only a share of the risk, so no interval for a change can be computed.
+    Nothing is yielded if that release could have been published in several ways: its intervals then use only a share of the
+    risk.
     """
     if old.estimates is None or not old.measured_once:
         return
@@ -81,9 +81,7 @@ def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedE
 
 
 def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> YearsPart:
-    """Create the section about the multi-year plan, with the largest privacy loss that a person can have had up to this
-    year.
-    """
+    """Create the section about the multi-year plan, with the largest privacy loss of a person up to this year."""
     promise = year.horizon.promise
     paid = paid_so_far(year, earlier, document)
     return YearsPart(

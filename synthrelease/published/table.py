@@ -111,7 +111,6 @@ class RowsBatch:
 
 
 def written(fields: Sequence[str]) -> bytes:
-    """Format a line of data.csv, with quotation marks where needed."""
     line = io.StringIO(newline="")
     csv.writer(line, lineterminator="\n").writerow(fields)
     return line.getvalue().encode("utf-8")
@@ -175,7 +174,6 @@ def rows_of(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[Ro
 
 
 def _numbers(batch: pa.RecordBatch, name: str) -> np.ndarray:
-    """Return the (n_rows,) numbers in a column, each of which must be present."""
     if batch[name].null_count:
         raise TableError(f"the column {name!r} has rows without a number")
     return np.from_dlpack(batch[name])
@@ -328,9 +326,7 @@ def _linked(shape: TableShape) -> Linked:
 
 
 def slots_of(shape: TableShape) -> list[list[int]]:
-    """Return, for each column of a member such as the age, the indices of this column for the first member, the second, and
-    so on.
-    """
+    """Return, for each column of a member, its indices for the first member, the second, and so on."""
     linked = _linked(shape)
     return [[shape.names.index(slot[column]) for slot in linked.slots] for column in range(len(linked.names))]
 
@@ -597,7 +593,6 @@ def _parquet_batches(
 
 
 def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
-    """Return the next batch of a Parquet file, or None after the last batch."""
     import pyarrow as pa
 
     try:

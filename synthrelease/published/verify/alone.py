@@ -137,7 +137,6 @@ def rebuild(document: ReleaseDocument) -> Rebuilt:
 
 
 def _masks(rules: list[Rule], transformation: Transformation, *, apart: bool = False) -> Plausibility:
-    """Find the combinations of released bins that rules about values forbid."""
     schema, problem = transformation.schema, ""
     try:
         return Plausibility.from_rules(rules, schema.columns, schema.layout, apart=apart).merge(transformation)
@@ -227,9 +226,7 @@ def _group_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _label_fits(bin_: BinPart, column: ColumnPart) -> bool:
-    """Return whether the label, the edges and the representative value of a bin agree. The bin "0-9" must have the edges 0
-    and 10.
-    """
+    """Return whether the label, edges and representative value of a bin agree: the bin "0-9" has the edges 0 and 10."""
     whole = column.kind == "integer"
     try:
         meant = parse_bins([bin_.label], whole_numbers=whole)
@@ -309,7 +306,7 @@ def verify_alone(
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
-    """Return the results of a verification that ends at a failed check. Important later checks are listed as not made."""
+    """End a verification at a failed check, and list important later checks as not made."""
     names = [check.name for check in checks] + [failed.name]
     left = [Check(name=name, made=False) for name in LATER if name not in names]
     return Alone(checks=(*checks, failed, *left), signature=signed)
@@ -354,7 +351,6 @@ def _names(document: ReleaseDocument, files: Files) -> Iterator[Check]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield every string in a value, including names of settings."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

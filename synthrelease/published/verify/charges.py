@@ -71,9 +71,7 @@ def _where(piece: str | None) -> str:
 
 
 def charges(document: ReleaseDocument) -> Check:
-    """Check that the cost of every step follows from its parts, that the total equals the guarantee, and what each
-    criterion costs.
-    """
+    """Check that all costs follow from their parts, that the total equals the guarantee, and what each criterion costs."""
     problems = [*_node_problems(document.charges, document.selection.rule), *_guarantee_problems(document)]
     problems += [*_domain_problems(document), *_criteria_problems(document), *pieces(document)]
     leaves = sum(1 for _ in document.charges.leaves())
@@ -89,7 +87,7 @@ def _shown(exact: str) -> str:
 
 
 def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
-    """Yield a sentence for each charge, from this node downwards, whose cost does not follow from its parts by its rule."""
+    """Yield a sentence for each charge, from this node downwards, that does not follow from its parts by its rule."""
     yield from _rounding_problems(f"charge {node.name!r}", node)
     for part in node.parts:
         yield from _node_problems(part, selection)
@@ -172,9 +170,7 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
-    """Yield a sentence for each contradiction about the number of rows: how it was determined, what it cost, and which
-    facts are exact.
-    """
+    """Yield a sentence for each contradiction about the number of rows, its cost, and the exact facts."""
     domain, rows = document.domain, document.rows_worked_with
     secret = document.secret_piece
     if secret and domain.way == "exact":

@@ -178,12 +178,6 @@ def read_files(folder: Path) -> Files:
 
 
 def check_unchanged(folder: Path, files: Files) -> None:
-    """Check that no file was changed while the verification read it.
-
-    Raises
-    ------
-    InputError : when a file was changed.
-    """
     for name in files.changed():
         raise InputError(f"{folder}: somebody changed {name} during the check. Run the check again.")
 

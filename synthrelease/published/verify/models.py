@@ -111,7 +111,7 @@ def _of_groups(model: ModelPart) -> dict[str, float]:
 
 
 def _of_sums(document: ReleaseDocument, part: ModelsPart, model: ModelPart) -> dict[str, float]:
-    """Compute a mean, a ratio of two means, or the coefficients of a regression from the published noisy sums, by name."""
+    """Compute a mean, a ratio of means, or the coefficients of a regression, by name, from the published noisy sums."""
     words = split_question(model.question)
     named = [name.strip() for name in (*_COMMA.split(words.on), words.head, words.to) if name]
     texts = [_text(model, name) for name in named]

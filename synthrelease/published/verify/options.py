@@ -193,7 +193,6 @@ def _near(left: np.ndarray, right: np.ndarray) -> bool:
 
 
 def _same_weights(left: CalibrationPart, right: CalibrationPart) -> bool:
-    """Return whether two sections state the same weights, up to rounding errors."""
     left_weights, right_weights = left.weights, right.weights
     if left_weights is None or right_weights is None:
         return left_weights is right_weights
@@ -276,15 +275,14 @@ def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -
 
 
 def _released_priors(document: ReleaseDocument) -> Iterator[str]:
-    """Yield the SHA-256 digests of earlier releases that the generator used as a prior."""
     prior = document.configuration.get("generator", {}).get(PRIOR)
     if isinstance(prior, dict) and isinstance(prior.get("release"), str):
         yield prior["release"].removeprefix(BY_DIGEST)
 
 
 def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: ReleaseDocument, files: Files) -> Iterator[str]:
-    """Yield the first difference between a release and the release that it claims to correct. Any difference means that it
-    is no erratum, but a further release that spent budget.
+    """Yield the first difference between a release and the one that it claims to correct: it would be a further release
+    that spent budget.
     """
     for name in ("specification", "n_rows", "guarantee", "charges", "criteria", "configuration", "columns"):
         if getattr(document, name) != getattr(old, name):

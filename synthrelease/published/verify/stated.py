@@ -57,12 +57,6 @@ class Commitment:
 
     @classmethod
     def read(cls, path: Path) -> Commitment:
-        """Read a commitment.
-
-        Raises
-        ------
-        InputError : if the file is not a commitment.
-        """
         part, digest = read_commitment(path)
         return cls(name=path.name, part=part, digest=" ".join(digest[start : start + 16] for start in range(0, 64, 16)))
 
@@ -369,7 +363,6 @@ def _budgets(criterion: Mapping[str, Any]) -> list[Fraction]:
 
 
 def _cost(leaf: ChargePart) -> Fraction:
-    """Return the epsilon of a charge, or its rho if the cost is a Renyi curve."""
     return Fraction(leaf.epsilon_exact) if leaf.renyi is None else Fraction(leaf.renyi.rho)
 
 
