@@ -89,11 +89,10 @@ class ScoutedColumn:
     kind : "listed" for a column whose codes the codebook lists, "texts" for categories without a list, "number" for numbers.
     codes : the meaning of each code, except the codes for missing answers.
     low, high : the smallest and the largest number, or None if the codebook does not state it.
-    whole : whether the numbers are integers. If so, any other number is treated as a string that is not a number.
+    whole : whether the numbers are integers. Any other number is then treated as no number.
     limits : numbers such as 37 weeks, the limit of births at term, at which a bin always begins.
-    dates : for dates, three strings: the first date, the last date and the date format. The codes are then the shortest of
-        days, weeks, months, quarters or years with at most 16 periods, by the first and the last date alone. Empty for
-        other columns.
+    dates : for dates, the first date, the last date and the date format. The codes are then the shortest of days, weeks,
+        months, quarters or years with at most 16 periods, by the first and the last date alone. Otherwise empty.
     """
 
     name: str

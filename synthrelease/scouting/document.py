@@ -103,7 +103,7 @@ class ScoutDocument(Part):
     unit, key, first_by, missing_keys : the unit of protection, as in [unit] of the release's configuration.
     epsilon_exact, delta_exact, rare_exact, tests_exact, rho_exact : the cap, which was fixed before the scout
         (`privacy.cap.Cap`).
-    tables_exact : the cost of all tables. The rest of the cost of the scout pays for the measure of dependence.
+    tables_exact : the cost of all tables; the measure of dependence costs the rest.
     """
 
     format: Literal[1]

@@ -30,16 +30,14 @@ def with_noise(
 
     Parameters
     ----------
-    values : exact whole numbers.
-    charge : privacy cost of all parts together.
     parts : number of equal parts into which the charge is divided.
     squared, moved : the largest squared l2 distance and the largest l1 distance between the numbers of two neighbours.
-    entropy : source of randomness.
 
     Privacy
     -------
     Rounded Gaussian noise for a part of rho (theory 9.13, rounded Gaussian noise), or discrete Laplace noise for a part of
-    epsilon. Parts that are spent one after another add up to the charge (theory 9.16, a Gaussian budget that answers share out;
+    epsilon. Parts that are spent one after another add up to the charge (theory 9.16, a Gaussian budget that answers share
+        out;
     theory 1.1, sequential composition).
     """
     if charge.gaussian:
@@ -54,8 +52,7 @@ def noisy_tables(
 
     Parameters
     ----------
-    groups : for each column, by its index, an (n_finest_bins,) array that maps each finest bin of the column to a cell of the
-        table.
+    groups : for each column, by its index, an (n_finest_bins,) array with the cell of the table for each finest bin.
     charge : privacy cost of all tables together.
 
     Privacy
@@ -81,11 +78,10 @@ def frequent_texts(
 ) -> dict[str, dict[str, int]]:
     """Return, for each column, the strings with noisy counts of at least the threshold, in descending order of the count.
 
-    The empty string "" represents missing values. Its count is always returned.
+    The count of the empty string "", for missing values, is always returned.
 
     Parameters
     ----------
-    columns : for each column, the exact count of each text.
     threshold : smallest published count, from `privacy.cap.text_threshold` for the rho of one column.
     charge : the Gaussian privacy cost of all columns together.
 
@@ -93,7 +89,8 @@ def frequent_texts(
     -------
     The Gaussian guarantee of `charge`, except for texts that only one row has. Among texts that both neighbours have, at most
     two counts of a column change by 1, which is a squared distance of at most 2 (theory 9.20, values without a public list).
-    The order in which strings occur in the file has no influence. Strings are sorted before noise is added, and by noisy count
+    The order in which strings occur in the file has no influence. Strings are sorted before noise is added, and by noisy
+        count
     afterwards.
     """
     published = dict[str, dict[str, int]]()
@@ -109,15 +106,13 @@ def frequent_texts(
 def dependence(
     counts: Counts, groups: Sequence[np.ndarray], charge: Charge, entropy: SystemEntropy = SYSTEM
 ) -> tuple[int, int]:
-    """Measure with noise how dependent the columns are, on average over all pairs. Return this dependence as a whole number
-    of small steps, and the number of steps that equal a dependence of 1.
+    """Measure with noise how dependent the columns are: the mean total variation distance of pairs from independence.
 
-    The dependence of a pair is the total variation distance between its joint table and the product of the two margins.
+    Return it as a whole number of small steps, and the number of steps that equal a distance of 1.
 
     Parameters
     ----------
-    groups : for each column, the (n_finest_bins,) wider bins that contain the finest bins. The joint tables are computed on
-        these wider bins.
+    groups : for each column, the (n_finest_bins,) wider bins, on which the joint tables are computed.
 
     Privacy
     -------

@@ -58,19 +58,18 @@ class ReleaseSpec:
     raw, synthetic : the plausibility rules for rows of the private file and for released rows, as allowed combinations of
         atomic bins.
     groups : for each column, the groups into which criteria divide the rows.
-    budget : the table [budget]. `generation` is the budget of one fit of a generator: an epsilon, or a rho if a family is
-        zero-concentrated. Zero-concentrated guarantees are converted to epsilon at `delta`.
+    budget : the table [budget]. `generation` is the budget of one fit of a generator: an epsilon, or a rho, converted to
+        epsilon at `delta`, if a family is zero-concentrated.
     tables : the settings of the configuration and the acceptance file, as JSON values (`spec.canonical.canonical_tables`).
     joint_test : the noisy test of all criteria together, or None if each is tested separately. With a joint test, the
         criterion values are measured after acceptance (theory 4, joint test).
     shared_measurements : whether the noisy tables are measured only once, before the rounds (theory 5, shared measurements).
-    bound_risk : an upper bound on the probability, over the noise of the shared measurements, that a bound on at least one
+    bound_risk : an upper bound on the probability, over the noise of the shared measurements, that a bound on some
         criterion value is wrong.
     priors : the public tables from which generators start, by their names in the configuration.
     rows : the rule that determines the number of rows, with its charge.
-    exact_domain : a digest of all settings that determine which rows are used, if their exact number is published;
-        otherwise None. It prevents two releases with different rules from publishing exact numbers, whose difference would
-        be exact, too.
+    exact_domain : a digest of all settings that determine which rows are used, if their exact number is published, or None.
+        It prevents two releases with different rules from publishing exact numbers, whose difference would be exact, too.
     shares_noise : whether criterion values after acceptance share one noise vector, if this makes the noise smaller (theory
         4.4, figures that share a noise). It is False only if `verify` recomputes the plan of an older bundle.
     models : the sums that are measured for the questions in [[models]], or None.

@@ -59,12 +59,12 @@ class VerdictTable(SpecTable):
     ----------
     judged : a digest of the columns, rules, models and criteria that were rehearsed (`judged_digest`).
     hang_together : whether any two columns of the public file are associated. If not, independent columns are as good as
-        any other table.
+        any table.
     independent_columns_pass : whether independent columns with the distributions of the public file meet all criteria.
-    pairs_off, pairs_off_if_independent : the share of rows in a wrong cell of the cross-table of two columns, averaged over
-        all associated pairs, for a typical synthetic table (None if there is none), and for independent columns.
-    lost : the pairs of columns, written as "a:b", whose association the synthetic tables did not preserve, without pairs
-        that a criterion tests or a table measures.
+    pairs_off, pairs_off_if_independent : the mean share of rows in a wrong cell of the cross-table of two associated
+        columns, for a typical synthetic table (None if there is none), and for independent columns.
+    lost : the pairs of columns, written as "a:b", whose association the synthetic tables lost, without pairs that a
+        criterion tests or a table measures.
     """
 
     judged: str = Field(pattern="^[0-9a-f]{64}$")

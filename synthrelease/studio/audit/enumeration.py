@@ -75,10 +75,9 @@ class Enumeration:
     triples : number of triples of two neighbouring tables (in either order) and S.
     files : number of triples of two neighbouring files with excluded or unused rows (in either order) and S.
     coupled : number of triples of S and a pair of tables to which two of these files lead.
-    violations : number of triples of either kind whose change is above the sensitivity, in the integers of the code or in
-        exact fractions.
-    disagreements : number of pairs (R, S) for which the value or sensitivity of the code differs from the second
-        implementation, plus number of pairs of files whose tables do not follow the resizing theorem.
+    violations : number of triples whose change is above the sensitivity, in the integers of the code or in exact fractions.
+    disagreements : number of pairs (R, S) that the second implementation contradicts, plus number of pairs of files whose
+        tables do not follow the resizing theorem.
     largest : the largest change as an exact share of the bound.
     """
 

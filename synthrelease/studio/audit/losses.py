@@ -389,9 +389,9 @@ class LossCase:
     Attributes
     ----------
     claim : the claimed epsilon if the charge is pure, otherwise the claimed rho.
-    conversations : number of conversations with different public draws. The result is their largest loss for a pure
-        generator, otherwise their mean loss.
-    because : the reason why the largest loss found is below 0.95 of the claim, or an empty string if it is not below.
+    conversations : number of conversations with different public draws. Their largest loss counts for a pure generator,
+        otherwise their mean.
+    because : the reason why the largest loss found is below 0.95 of the claim; otherwise empty.
     faulty : whether the claim is known to be wrong, so that the audit must find it.
     """
 

@@ -42,10 +42,9 @@ class Sweep:
     Attributes
     ----------
     highs, groups, missing : as for the `World`, like `linked` and `coding`.
-    criteria : the last criterion is enumerated and may refer to the earlier criteria. With `joint`, the least slack of all
-        criteria is enumerated.
+    criteria : the last criterion is enumerated and may refer to earlier ones; with `joint`, the least slack of all is.
     fitted : the private regression line, for a criterion that uses one. It is public when the criterion is scored.
-    tight : whether at least one triple of tables (`enumeration`) is claimed to reach the bound on the sensitivity.
+    tight : whether some triple of tables (`enumeration`) is claimed to reach the bound on the sensitivity.
     most : the largest number of records in a table, for a world that is larger than usual.
     """
 

@@ -375,9 +375,9 @@ class ResizedPairs:
 
     Attributes
     ----------
-    files : number of pairs of files. Pairs in which every row is used do not count, because they are pairs of tables.
-    contradictions : number of pairs of files that contradict the proof: the tables of the program have another distribution
-        than the coupling, or two coupled tables differ in more than one replaced row.
+    files : number of pairs of files with an unused row; others are pairs of tables.
+    contradictions : number of pairs of files that contradict the proof: the tables have another distribution than the
+        coupling, or two coupled tables differ in more than one replaced row.
     apart : (k, 2) indices of pairs of different tables, the lower first; `of_file`, (k,), has the pair of files of each.
     """
 

@@ -45,9 +45,8 @@ class ConditionalTable:
 
     Attributes
     ----------
-    keys, children : for each level, two arrays about the groups that are large enough. `children` has the number of each
-        group. `keys` has, in increasing order, the number group * size + bin that leads to it: from the group above, by the
-        bin of the next predictor.
+    keys, children : for each level, two arrays about the large groups: `children` has the number of each, and `keys`,
+        increasing, the number group * size + bin that leads to it from the group above by the bin of the next predictor.
     counts : (n_groups, n_bins) number of rows of each bin of x in each group. Group 0 is the whole table.
     """
 
@@ -158,12 +157,12 @@ class ComparedFile:
     Attributes
     ----------
     known : columns that an intruder is assumed to know.
-    generator : a function that returns a random generator for a key of whole numbers. A key always gives the same generator.
+    generator : a function that returns the random generator of a key of whole numbers.
     strength : a function that returns the association of two columns, from 0 to 1 (Cramer's V).
     risk : a function that returns (n_cells,) the risk group of each cell.
     epsilon : epsilon of the whole release, which a method with a guarantee gets, too.
-    swap, swap_key, swap_rate : the swapped columns, the columns in which swapped records must agree (None if the method
-        chooses them), and the probability that a record is selected.
+    swap, swap_key, swap_rate : the swapped columns, the columns in which swapped records must agree (None: the method
+        chooses), and the probability that a record is selected.
     """
 
     table: Counts

@@ -165,14 +165,13 @@ class ColumnDraft:
     within : for each category, the larger category that contains it, such as the sector of an industry; otherwise empty.
     groups : label of each released group of categories, with their strings; empty if each category has its own bin.
     characters : the number of leading characters of a string that form its code, or None for the whole string.
-    common : codes with a bin of their own, if all other codes, also codes that the public file lacks, share a bin;
-        otherwise empty.
-    levels : for the smallest areas, such as municipalities: by column of larger areas, the label of the area that contains
-        each code. Otherwise empty.
-    missing_values : strings that mean a missing answer in this column, besides those of every column.
+    common : codes with a bin of their own if all others, also codes that the public file lacks, share a bin; otherwise empty.
+    levels : for the smallest areas: by column of larger areas, the label of the area that contains each code. Otherwise
+        empty.
+    missing_values : strings that mean a missing answer in this column alone.
     missing_bin : whether even few missing values have a bin, because exclusions in many columns add up.
-    calendar : whether the numbers are calendar years, such as years of a survey, whose mean nobody needs.
-    kind_doubt : question whether the column holds numbers or codes. A draft asks only some of these questions.
+    calendar : whether the numbers are calendar years, whose mean nobody needs.
+    kind_doubt : the question whether the column holds numbers or codes, which a draft may drop.
     """
 
     name: str
@@ -267,11 +266,10 @@ class LeftOut:
 
     Attributes
     ----------
-    rows_of_one, mean_rows : for a key with repeated values, the largest and the mean number of public rows per value;
-        otherwise 0.
-    besides : a phrase that names the values that mean a missing key, such as "besides '0', ". Their rows are not counted in
-        the other attributes. Otherwise empty.
-    design : "clusters" or "strata" if the column looks like the clusters or strata of a sample; otherwise empty.
+    rows_of_one, mean_rows : the largest and the mean number of public rows per value of a key with repeated values, or 0.
+    besides : a phrase that names the values of a key that mean no key, such as "besides '0', ", which the other attributes
+        do not count; otherwise empty.
+    design : "clusters" or "strata" if the column looks like those of a sample; otherwise empty.
     """
 
     source: str

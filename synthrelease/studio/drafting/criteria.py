@@ -101,8 +101,8 @@ class DraftStanding:
     ----------
     bins : largest error of a bin of a single column, as a share of the rows; the median of the fits.
     judged : whether the draft has a criterion about pairs of columns that independent columns fail.
-    kept : the share of the associations that fits to one half of the public file preserve, measured on the other half. None
-        if a fit fails, or if no epsilon is left for tables.
+    kept : the share of the associations that fits to one half of the public file preserve, measured on the other half, or
+        None if a fit fails or no epsilon is left for tables.
     """
 
     bins: float
@@ -271,12 +271,11 @@ def settle(
 
     Parameters
     ----------
-    draft : criteria with provisional thresholds.
     spec : the specification of the draft, with these criteria.
     public : counts of the public rows in the finest bins.
     measures : reference values of each criterion on these rows.
-    most : largest epsilon of all criteria, or None for no limit. If the criteria need more after `FIRST_ATTEMPTS` fits (one
-        fit for many columns), no further fits are made.
+    most : largest epsilon of all criteria, or None. If they need more after `FIRST_ATTEMPTS` fits (one fit for many
+        columns), no further fits are made.
     """
     fits = list[AttemptResult]()
     first = FIRST_ATTEMPTS if len(spec.schema.columns) <= MANY else 1

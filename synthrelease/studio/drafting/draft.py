@@ -354,12 +354,11 @@ class Ground:
 
     Attributes
     ----------
-    choices : the rules that the public file suggests, and the other choices that follow from its rows.
+    choices : the suggested rules, and other choices that follow from the public rows.
     table : counts of the rows of the public file in the drafted bins.
     pairs : associations of all pairs of columns in these bins.
-    leaning : name of the column in which the released rows of persons differ most from all rows; empty without a key of
-        persons.
-    lean : sentence that states how much they differ; empty without a key of persons.
+    leaning : the column in which the released rows of persons differ most from all rows; empty without a key of persons.
+    lean : sentence that states how much they differ; otherwise empty.
     """
 
     subject: Subject
@@ -697,8 +696,8 @@ class Tried:
     subject : the columns of the draft. The counts in `ground` may lack the column of the smallest areas.
     choices : generator, tables, rules and budget.
     others : the epsilon of all parts except the tables.
-    at_aimed : share of the associations that a draft at the desired epsilon preserves, if this draft has a larger epsilon.
-    strengths : strengths of the associations if the smallest areas are among the columns, or None otherwise.
+    at_aimed : share of the associations that a draft at the desired epsilon preserves, if this one has a larger epsilon.
+    strengths : strengths of the associations if the smallest areas are among the columns, or None.
     """
 
     subject: Subject

@@ -632,7 +632,7 @@ def with_limits(
     Parameters
     ----------
     limits : new limits between the bounds.
-    groups : bins of the column in [groups], or None if [groups] has no bins of the column or names an alternative.
+    groups : bins of the column in [groups], or None if it has none or names an alternative.
     public : the public file; without it, new bins have the default representative value.
 
     Raises

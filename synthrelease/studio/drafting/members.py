@@ -43,7 +43,7 @@ class MembersDraft:
     size : name of the released column with the number of members.
     n_roots, n_members : number of roots and number of members in the public files.
     covered : share of the roots with at most `most` members.
-    columns, left_out : drafted columns of a member, and columns that are left out with the reason.
+    columns, left_out : drafted columns of a member, and columns that are left out.
     missing_keys, with_these : the texts of the key that identify no root, and the number of members' rows with one of them.
     """
 

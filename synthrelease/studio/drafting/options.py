@@ -433,14 +433,14 @@ class UnitAnswer:
 
     Attributes
     ----------
-    key : name of the column that identifies the person to whom a row belongs, or None if every row is a different person.
+    key : name of the column that identifies the person of a row, or None if every row is a different person.
     records : largest number of released rows of each person.
-    first_by : column of record numbers that orders the rows of a person; empty if rows are drawn at random. A released
-        column is never used: its smallest values would be released too often.
-    varying : columns in which rows of a person differ, each with the share of a person's later rows that have a new value.
+    first_by : column of record numbers that orders the rows of a person; empty for random rows. Never a released column,
+        whose smallest values would be released too often.
+    varying : columns in which rows of a person differ, with the share of later rows that have a new value.
     without_key, later : the number of public rows without a key, and of rows that exceed the released rows of their person.
     missing_keys : texts of the key that stand for unknown persons.
-    with_these : number of public rows with one of these texts, without texts that the codebook declares.
+    with_these : number of public rows with one of these texts that the codebook does not declare.
     """
 
     key: str | None = None

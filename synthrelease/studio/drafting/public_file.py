@@ -752,11 +752,10 @@ class Order:
     Attributes
     ----------
     unlike : difference of neighbouring values in other columns, relative to any two values: near 0 if the order has a
-        meaning, about 1 if it has none. Each other column counts by the variance that the values explain. None if no column
-        counts.
+        meaning, about 1 if it has none. None if no column counts.
     witnesses : the number of columns that count in `unlike`.
-    of_groups : whether this column and another column of numbers nearly determine each other without a common order, such
-        as sizes and numbers of schools. Then similar neighbours are no evidence.
+    of_groups : whether this and another column of numbers nearly determine each other without a common order, such as sizes
+        and numbers of schools. Then similar neighbours are no evidence.
     tells : name of a column that has one value for each value of this column, but in no order; otherwise empty.
     part_of : name of a column whose digits begin or end with the digits of this column, or the reverse; otherwise empty.
     body : whether the numbers increase with the heights of persons, as body weights do.

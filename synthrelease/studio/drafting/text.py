@@ -222,7 +222,7 @@ class Subject:
 
     Attributes
     ----------
-    unit : which rows belong to the same person, or None if the steward has not answered this question.
+    unit : which rows belong to the same person, or None if the steward has not answered this.
     promise : the epsilon, the delta and the important columns that the steward requested.
     members : drafted columns of the second of two linked tables, or None.
     question : which columns matter, if the file has more columns than a draft; otherwise empty.
@@ -262,13 +262,12 @@ class Draft:
 
     Attributes
     ----------
-    n_used : the number of records that a release of the public file would use: its rows, the released rows of persons, or
-        the roots of linked tables, such as households.
+    n_used : the number of records that a release of the public file would use: rows, released rows of persons, or roots.
     codelists : texts of long codelists, by path relative to the configuration.
-    smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
-    unit : which rows belong to the same person, or None if the steward has not answered this question.
+    smaller : why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
+    unit : which rows belong to the same person, or None if the steward has not answered this.
     members : drafted columns of the second of two linked tables, or None.
-    comparing : conditions of the suggested rules that compare two columns. No public row meets such a condition.
+    comparing : conditions of the suggested rules that compare two columns.
     """
 
     configuration: str
@@ -331,16 +330,16 @@ class Choices:
     ----------
     tables : measured tables with their weights, as terms of a formula. The adaptive generators ignore them.
     rows, limit : epsilon of counting the rows, and epsilon of the whole release.
-    minimum_count : smallest number of times that a released row occurs, or 1 if most public rows occur once.
+    minimum_count : smallest number of times that a released row occurs.
     agreements : whether pairs of columns with two bins are measured as agreements, which are not published.
     prior_weight : number of records that the uniform distribution counts for in the fit.
     generation, delta : budget of the generator: an epsilon if delta is 0, otherwise a rho.
     advice : sentences on what a smaller epsilon and other generators would preserve.
-    smaller : sentences that explain why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
+    smaller : why the draft has fewer columns or coarser bins than the file allows; otherwise empty.
     gaps : number of public rows that are excluded because of a missing value.
     wanted : wanted relative errors of a mean cell at each level of areas, as a text; empty without areas.
     marks : groups of rare indicators that have a column, or None.
-    models : epsilon of the means that are measured directly, or 0.
+    models : epsilon of the means that are measured directly.
     """
 
     tables: tuple[str, ...]
