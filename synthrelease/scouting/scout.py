@@ -274,10 +274,10 @@ def scout(
     Privacy
     -------
     The scout is Gaussian with rho = `cap.rho`, except for texts that only one row has (theory 9.20, values without a public
-        list). If delta is 0, it is `cap.alone`-DP. The charge is on the disk before the first row is read. The number of
-        rows (with a key, the number of persons) is published exactly. Every row is counted: missing values, texts that are
-        not numbers and unlisted codes have bins of their own, and numbers beyond the bounds count as the bound (theory 1.7,
-        resizing, case b; theory 1.9, first rows of a person, d).
+    list). If delta is 0, it is `cap.alone`-DP. The charge is on the disk before the first row is read. The number of rows
+    (with a key, the number of persons) is published exactly. Every row is counted: missing values, texts that are not numbers
+    and unlisted codes have bins of their own, and numbers beyond the bounds count as the bound (theory 1.7, resizing, case b;
+    theory 1.9, first rows of a person, d).
     """
     check_free(out)
     check_noise(scouting)

@@ -36,8 +36,7 @@ def with_noise(
     Privacy
     -------
     Rounded Gaussian noise for a part of rho (theory 9.13, rounded Gaussian noise), or discrete Laplace noise for a part of
-    epsilon. Parts that are spent one after another add up to the charge (theory 9.16, a Gaussian budget that answers share
-        out;
+    epsilon. Parts that are spent one after another add up to the charge (theory 9.16, a Gaussian budget that answers share out;
     theory 1.1, sequential composition).
     """
     if charge.gaussian:
@@ -90,8 +89,7 @@ def frequent_texts(
     The Gaussian guarantee of `charge`, except for texts that only one row has. Among texts that both neighbours have, at most
     two counts of a column change by 1, which is a squared distance of at most 2 (theory 9.20, values without a public list).
     The order in which strings occur in the file has no influence. Strings are sorted before noise is added, and by noisy
-        count
-    afterwards.
+    count afterwards.
     """
     published = dict[str, dict[str, int]]()
     for name, counted in columns.items():

@@ -144,7 +144,7 @@ class PermutationSwapping:
         Returns
         -------
         Counts over the same layout, with the same marginal of all columns except the variables, and the same marginal of
-            key and variables.
+        key and variables.
         """
         rows = table.expand()
         if self.key:
