@@ -118,7 +118,7 @@ class Criterion(SpecTable):
         raise NotImplementedError
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        """Yield the mistakes in this criterion's settings, given the schema and the other public facts."""
+        """Yield the mistakes in this criterion's settings."""
         return ()
 
     @property
@@ -144,7 +144,6 @@ class Criterion(SpecTable):
 
     @property
     def charge(self) -> Charge:
-        """Return the privacy charge for one measurement."""
         return mechanism(f"criterion: {self.name}", self.epsilon, "Laplace mechanism")
 
     def once(self) -> tuple[Charge, ...]:
@@ -211,12 +210,10 @@ class Criterion(SpecTable):
 
     @property
     def asks_something(self) -> bool:
-        """Return whether a score needs the private table."""
         return self.compares and self.answered_by is None
 
     @property
     def own_noise(self) -> bool:
-        """Return whether the criterion value comes from the private table, with separate noise."""
         return self.asks_something and self.figure_gets_noise
 
     @property
@@ -240,12 +237,8 @@ class Criterion(SpecTable):
         return self._judged(outward(self.measured_bound(limits, setting.facts(transformation, candidate.counts))))
 
     def score(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
-        """Measure the criterion value of a candidate with noise, and compare it with the threshold.
-
-        Parameters
-        ----------
-        private : the private table in the candidate's bins, which records the charges that this round may spend.
-        fitted : as in `query`.
+        """Measure the criterion value of a candidate with noise, and compare it with the threshold. `private` has the
+        candidate's bins, and records the charges that this round may spend.
         """
         return self.answer(private, self.asked(private.n, candidate, setting, fitted))
 
@@ -259,8 +252,8 @@ class Criterion(SpecTable):
         return self.released(query, private.spend(self.charge, figure))
 
     def released(self, query: Query, noisy: NoisyFigure) -> Score:
-        """Compare a noisy criterion value with the threshold. The value of the score is NaN if the candidate fails whatever
-        the private table is (`Query.void`).
+        """Compare a noisy criterion value with the threshold. The value is NaN if the candidate fails whatever the private
+        table is (`Query.void`).
         """
         value = math.nan if query.void else noisy.value
         return self._judged(value, sensitivity=query.sensitivity, noise_sd=noisy.noise_sd)
@@ -286,10 +279,8 @@ class Setting:
 
     Attributes
     ----------
-    groups : the bins of [groups], by column.
-    raw : the plausibility rules for private rows, on atomic bins: the widest bins of which all other bins consist.
+    raw : the plausibility rules for private rows, on atomic bins (the widest bins of which all others consist).
     transformations : every transformation of columns into bins that the release may use.
-    criteria : all criteria of the release, by name.
     joint_test : whether one joint test of all criteria decides each round, so that rejected candidates get no noisy values.
     """
 
@@ -302,9 +293,7 @@ class Setting:
 
     @property
     def atomic(self) -> Transformation:
-        """The transformation with the finest bins of every column. Rows in these bins still contain all exact values that a
-        criterion uses.
-        """
+        """The transformation with the finest bins, in which rows still contain all exact values that a criterion uses."""
         return Transformation(schema=self.schema, binnings=tuple(column.atoms for column in self.schema.columns))
 
     @property
@@ -312,14 +301,12 @@ class Setting:
         return tuple(criterion for criterion in self.criteria.values() if criterion.answered_by is not None)
 
     def sums(self, transformation: Transformation) -> dict[str, Sequence[Sums]]:
-        """Return, by the name of each criterion with `answered_by`, its sums of original counts as weights for these bins.
-        No counts are read.
-        """
+        """Return the sums of original counts that each criterion with `answered_by` needs, as weights, by its name."""
         facts = self.facts(transformation)
         return {criterion.name: criterion.measured_sums(facts) for criterion in self.answered}
 
     def facts(self, transformation: Transformation, counts: Counts | None = None) -> PublicFacts:
-        """Return the public facts about a table with these bins, which readers of a release also know."""
+        """Return the public facts about a table with these bins."""
         grouped = {
             column.name: _groups(binning, self.groups.get(column.name))
             for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
@@ -358,8 +345,8 @@ def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...]:
 class Regression:
     """A regression that a criterion uses: public facts, and the fitted line, which is None before the fit.
 
-    `possible` is an (n_cells,) mask, False for cells whose records the public raw rules exclude. `redraws` is an (n_draws,
-    d) array of slopes with further simulated noise, from which the standard deviation of the noise is estimated.
+    `possible` is an (n_cells,) mask, False where the public raw rules exclude every record. `redraws` are (n_draws, d)
+    slopes with further simulated noise.
     """
 
     design: Design
@@ -382,7 +369,6 @@ class MeasuredAnswers:
 
     Attributes
     ----------
-    measured : the measured tables, on the bins of `common`.
     common : the transformation whose bins are measured. All other bins consist of whole bins of `common`.
     risk : upper bound on the probability, over the noise, that any of the limits is wrong.
     transformations : the number of transformations, among which the risk is divided equally.
@@ -395,9 +381,7 @@ class MeasuredAnswers:
     _known: dict[tuple[str, ...], Mapping[str, Sequence[Limits]]] = field(default_factory=dict)
 
     def limits(self, transformation: Transformation, setting: Setting) -> Mapping[str, Sequence[Limits]]:
-        """Return lower and upper limits on the sums of original counts that each criterion with `answered_by` needs, by its
-        name.
-        """
+        """Return limits on the sums of original counts of each criterion with `answered_by`, by its name."""
         from synthrelease.criteria.measured import all_limits
 
         key = tuple(binning.name for binning in transformation.binnings)
@@ -414,9 +398,7 @@ class MeasuredAnswers:
 
 
 def possible_cells(raw: Plausibility) -> Callable[[tuple[str, ...]], np.ndarray]:
-    """Return a function from names of columns to an (n_cells,) mask of the combinations of their bins. False where the
-    rules `raw`, which must be written for these bins, exclude every private row.
-    """
+    """Return a function from names of columns to an (n_cells,) mask, False where the rules `raw` exclude every private row."""
     return lambda names: ~raw.structural_zeros([raw.layout.index(name) for name in names]).ravel()
 
 
@@ -428,7 +410,6 @@ class Fitted:
     answers: MeasuredAnswers | None = None
 
     def regression(self, name: str) -> Regression:
-        """Return the regression of a criterion. Raises LookupError if none was prepared."""
         if name not in self.regressions:
             raise LookupError(f"no regression was prepared for {name!r}")
         return self.regressions[name]

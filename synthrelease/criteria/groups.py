@@ -42,12 +42,7 @@ if TYPE_CHECKING:
 
 def quantile_bins(rows: Counts, present: int, q: Fraction) -> np.ndarray:
     """Return the (n_groups,) bin of each group's q-quantile: the lowest bin such that at least a share q of the group's
-    rows with a value lie there or below; -1 for a group without rows.
-
-    Parameters
-    ----------
-    rows : the counts by group and bin, from `rows_of_bins`.
-    present : the number of bins with values.
+    rows with a value lie there or below; -1 for a group without rows. `present` is the number of bins with values.
     """
     n_groups, n_bins = rows.layout.sizes
     groups, bins = np.divmod(rows.codes, n_bins)  # sorted by group and bin
@@ -75,15 +70,13 @@ class ConditionalMean(InGroups):
     even if the new record lacks a value. Rows without a value of the column or of the grouping column are in no group.
     Groups and m_v come from the candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
 
-    Each value is rounded to a grid point that depends on its record alone.
-
     Rounding: a value counts as its difference from the middle of the range. This difference is a public function of the
     atomic bin of the value, and at most (U - L)/2 up to a relative error of 2^-53; w is then 0. The number of rows of a
     group in each bin is an exact integer, products with it have relative errors of at most 2^-53, and their sum is
     correctly rounded in any order (math.fsum). So the error of the criterion value is below `mean_error`, which is 2^-50 of
-    the width, however far from 0 the range lies. The sensitivity is at least the width / n, and a grid step is above 2^-(b
-    + 1) of that, where b = 12 up to 2^35 rows and n 2^b <= 2^47 up to 2^40 rows (`grid_bits`). So a quarter of a step is
-    above 2^-50 of the width. Ranges that are too narrow or too wide for floating-point numbers are refused.
+    the width. The sensitivity is at least the width / n, and a grid step is above 2^-(b + 1) of that, where b = 12 up to
+    2^35 rows and n 2^b <= 2^47 up to 2^40 rows (`grid_bits`). So a quarter of a step is above 2^-50 of the width. Too
+    narrow or too wide ranges are refused.
 
     Attributes
     ----------
@@ -141,7 +134,6 @@ class ConditionalMean(InGroups):
         return self.range[1] - self.range[0]
 
     def rows(self, candidate: SyntheticTable) -> RowsOfGroups:
-        """Return the object that counts the rows of every group and sums their values, in either table."""
         from synthrelease.criteria.groupings_mechanism import RowsOfGroups
 
         return RowsOfGroups(
@@ -171,9 +163,7 @@ class ConditionalMean(InGroups):
         return [Sums(columns=names, weights=np.stack([inside, inside * numbers]).astype(np.int64)) for names, inside in groups]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return the least bound that any table of n rows can reach: the largest h / n, if noise leaves the sum of a
-        group's values uncertain by +-h.
-        """
+        """Return the largest h / n, if noise leaves the sum of a group's values uncertain by +-h."""
         step = (self.range[1] - self.range[0]) / FINEST
         return max(float(width[1]) for width in widths) * step / n
 
@@ -238,7 +228,6 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """Return the width of the range divided by the smallest resized group (theory 3.3, conditional means)."""
         lowest, highest = self.about.range
         return (highest - lowest) / max(1, self.smallest(facts) - math.ceil(self.about.size_margin * facts.n))
 
@@ -267,7 +256,6 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         return (self.about.range[1] - self.about.range[0]) / max(1, smallest)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the group whose mean differs most between the candidate and public rows, without resizing."""
         values, centre = self.about.rows(candidate), middle(*self.about.range)
         offenders = []
         for grouping in groupings(self.about.by, self.about.overall, candidate.transformation, setting):
@@ -350,9 +338,9 @@ class ConditionalMedian(InGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return two sums for every group, quantile q and bin t: the group's rows below t minus q times all its rows, and
-        its rows above t minus (1 - q) times all its rows. Both are multiplied by the denominator of q, so that weights are
-        whole numbers.
+        """Return two sums for every group, quantile q and bin t: the rows below t minus q times all rows of the group, and
+        the rows above t minus (1 - q) times all. Both are multiplied by the denominator of q, so that weights are whole
+        numbers.
         """
         bins, sums = np.arange(len(facts.by_name[self.column].labels)), list[Sums]()
         edges = np.arange(-1, len(bins) + 1)[:, None]
@@ -406,15 +394,13 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         )
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on how much the excess of rows beyond a window changes because the release uses a random subset of
-        the rows. The excess is a weighted difference of two shares of all rows, and changes at most as much as one share.
+        """Return a limit on how much the excess of rows beyond a window changes because the release uses a random subset:
+        at most as much as one share of all rows.
         """
         return self.drawn_shares(drawing, facts, facts.by_name[self.about.column].present)
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Return the limits on original counts at a criterion value of at most `limit`: in every group and for every
-        quantile q, B - q n_g and A - (1 - q) n_g are at most n * limit.
-        """
+        """Return the limits B - q n_g <= n * limit and A - (1 - q) n_g <= n * limit for every group and quantile q."""
         errors = []
         for columns, inside in self.about.groups_in(facts):
             reached, weights = np.cumsum(rows_of_group(columns, inside, facts)), list[np.ndarray]()
@@ -427,7 +413,6 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         return SumErrors(sums=tuple(errors), criterion=self.about.name)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the group and the quantile with the largest excess of public rows beyond the window."""
         labels = candidate.transformation.binning(self.about.column).labels
 
         def words_of(window: Windows) -> tuple[float, Offender]:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 class AbsoluteMarginalError(MarginalCriterion, OfMembers):
     """The largest error of a cell of the compared tables, as a share of the rows. If 3.1% of the private and 3.6% of the
     released rows are in a cell, its error is 0.005. The value is max |q(R) - q(S)| / n over all cells of the public domain,
-    where q(R) and q(S) are the private and the released count of a cell and n is the number of rows.
+    where q(R) and q(S) are the private and the released count of a cell, and n is the number of rows.
 
     Paper 4.5.2; theory 3.1, absolute marginal error.
 
@@ -71,13 +71,10 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
         return Query(sensitivity=1 / n, figure=partial(largest_share, candidate=candidate.counts, rows=n, **tables))
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return the counts that bound the criterion value: every cell of every compared table."""
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return the least bound that any released table of n rows can reach: h / n, if the noise leaves an original count
-        uncertain by +-h rows, for the largest h.
-        """
+        """Return h / n for the largest h, if noise leaves an original count uncertain by +-h rows."""
         return max(float(width.max()) for width in widths) / n
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -96,7 +93,6 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
         )
 
     def known_error(self, limit: float, facts: PublicFacts) -> CellError:
-        """Return the largest error of a cell in rows, rounded down, for a criterion value of at most `limit`."""
         bins, rows = {column.name: len(column.labels) for column in facts.columns}, math.floor(facts.n * limit)
         named = tuple(map(frozenset, self.about.named_columns(bins)))
         return CellError(rows=rows, largest=self.about.up_to(len(bins)), tables=named, criterion=self.about.name)
@@ -105,7 +101,6 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
         return self.about.up_to(n_columns)
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on how much the random drawing of rows changes the share of any cell."""
         bins = {column.name: len(column.labels) for column in facts.columns}
         return drawing.of_cells(bins, self.about.up_to(len(bins)), self.about.named_columns(bins))
 
@@ -203,21 +198,19 @@ class RelativeMarginalError(Criterion):
         return self.clip
 
     def passed_by_noise(self, smallest: int) -> float:
-        """Return the probability that a table with the worst value, `clip`, passes because of noise alone. Its smallest bin
-        has `smallest` rows.
+        """Return the probability that a table with the worst value, `clip`, passes because of noise alone.
 
         Paper 4.5.2, Proposition 6: p = exp((threshold - clip) / eta) / 2 with eta = sensitivity / epsilon.
         """
         return math.exp((self.threshold - self.clip) / self._scale(smallest)) / 2
 
     def threshold_passed_by_noise(self, probability: float, smallest: int) -> float:
-        """Return the threshold that a table with the worst value, `clip`, meets through noise alone with this probability p
-        (at most 1/2): clip + eta ln(2p), where eta is the scale of the noise.
+        """Return the threshold that a table with the worst value, `clip`, meets through noise alone with probability p (at
+        most 1/2): clip + eta ln(2p), where eta is the scale of the noise.
         """
         return self.clip + self._scale(smallest) * math.log(2 * probability)
 
     def _scale(self, smallest: int) -> float:
-        """Return the scale of the Laplace noise if the smallest bin has `smallest` rows."""
         return ratio_sensitivity(np.array([smallest]), self.clip) / float(self.epsilon)
 
     def contradictions(self) -> Iterator[str | Unexpected]:
@@ -225,19 +218,16 @@ class RelativeMarginalError(Criterion):
             yield f"threshold must be below clip ({self.clip:g}). Otherwise no table could fail, because ratios are clipped"
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return the counts that bound the criterion value: every bin of every column."""
         return [Sums(columns=(column.name,)) for column in facts.columns]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return the least bound that any released table of n rows can reach: sqrt((r + h) / (r - h)), at most the clip.
-        Here h is half the width of the interval of a bin's original count, and r = n/k + 1 limits the count plus 1 of some
-        bin of a column with k bins.
+        """Return sqrt((r + h) / (r - h)), at most the clip, where h is half the width of a bin's interval, and r = n/k + 1
+        limits the count plus 1 of some of the k bins of a column.
         """
         ratios = [(n / len(width) + 1 + width.min()) / max(n / len(width) + 1 - width.min(), 1.0) for width in widths]
         return min(math.sqrt(max(ratios)), self.clip)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return the largest possible ratio of a bin, given limits on the original counts."""
         from synthrelease.criteria.marginals_mechanism import largest_ratio, one_way
 
         synthetic = one_way(facts.table)
@@ -284,7 +274,6 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
         return ratio_sensitivity(one_way(facts.table), self.about.clip)
 
     def known_error(self, limit: float, facts: PublicFacts) -> RatioError | None:
-        """Return the bound on the ratio of a private and a released count. None if the limit reaches the clip."""
         return RatioError(factor=limit, criterion=self.about.name) if limit < self.about.clip else None
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
@@ -312,7 +301,6 @@ class TypicalMarginalError(MarginalCriterion, OfMembers):
     counts_rows: ClassVar[bool] = True
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return the counts that bound the criterion value: every cell of every compared table."""
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def furthest_moved(self, limits: Sequence[Limits], facts: PublicFacts) -> list[int]:
@@ -329,17 +317,12 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
     """Explain a limit on the mean or a quantile of the distances of the compared tables."""
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the criterion would fail if the association of two columns were lost, because their table is the
-        only one that it compares.
-        """
+        """Return whether the table of the pair is the only one compared, and fails without the association."""
         about = self.about
         alone = about.largest is None and len(about._named) == 1 and bool(about._named[0] and about._named[0].columns)
         return alone and about.compares_table(pair.columns, pair.n_columns) and pair.distance > about.threshold
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Return a limit on the distance between the tables of all rows that pass the rules and of the random subset that
-        the release uses. It fails for some compared table with probability at most `drawing.risk`.
-        """
         return drawing.of_distances(self.about.compared(facts), {column.name: len(column.labels) for column in facts.columns})
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
@@ -412,8 +395,7 @@ class QuantileMarginalError(TypicalMarginalError):
     Privacy
     -------
     The sensitivity is 1/n. Each table's distance moves by at most 1/n (`MeanMarginalError`), so the k-th smallest distance
-    also moves by at most 1/n. The compared tables are fixed beforehand. The criterion does not release the share of tables
-    above a limit, because the sensitivity of this share is 1.
+    does, too. The compared tables are fixed beforehand.
 
     Attributes
     ----------
@@ -442,7 +424,6 @@ class QuantileMarginalError(TypicalMarginalError):
         return Query(sensitivity=1 / n, figure=partial(quantile_distance, candidate=candidate.counts, **settings))
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return an upper bound on the quantile, the k-th smallest distance: the k-th smallest bound of a table."""
         rank = math.ceil(Fraction(str(self.quantile)) * len(limits)) - 1
         return sorted(self.furthest_moved(limits, facts))[rank] / (2 * facts.n)
 
@@ -465,11 +446,10 @@ HEAVIEST = 2**20
 
 
 class WeightedMarginalError(MarginalCriterion):
-    """The largest error of a sum of design weights in a cell of the compared tables, as a share of the sum of the weights
-    of all released rows. Use this criterion for estimates with design weights; the other criteria compare unweighted rows.
-    The value is max |W(R) - W(S)| / W over the cells. W(R) and W(S) are the sums of the weights of the private and the
-    released rows of the cell, and W is the sum of the weights of all released rows. The weight of a row is the
-    representative value of its bin in the column of weights.
+    """The largest error of a sum of design weights in a cell of the compared tables, as a share of the sum of all weights.
+    Use it for estimates with design weights; the other criteria compare unweighted rows. The value is max |W(R) - W(S)| / W
+    over the cells, where W(R) and W(S) are the sums of the weights of the private and the released rows of the cell, and W
+    is the sum of all released weights. The weight of a row is the representative value of its bin.
 
     Theory 3.20, weighted marginal error.
 
@@ -477,10 +457,9 @@ class WeightedMarginalError(MarginalCriterion):
     -------
     The sensitivity is w_max / W, where w_max is the largest representative value of the column of weights. A record's
     weight is a function of its cell alone: a public number between 0 and w_max, whatever the other records are. Replacing
-    one record takes at most w_max from one cell of a table and adds at most w_max to one cell. So the weighted count of
-    each cell moves by at most w_max, and the sensitivity of a maximum is the maximum of the sensitivities (Proposition 3).
-    w_max and W are functions of the candidate, which is public. There is no such bound if weights depend on other
-    respondents, or if the file repeats rows according to their weight. This criterion supports neither case.
+    one record moves the weighted count of each cell by at most w_max, and the sensitivity of a maximum is the maximum of
+    the sensitivities (Proposition 3). w_max and W are functions of the candidate, which is public. There is no such bound
+    if weights depend on other respondents, or if the file repeats rows according to their weight: neither is supported.
 
     Rounding: weights are rounded to multiples of w_max / 2^20 before anything is counted, so the w of the proof are whole
     numbers and all sums are exact.
@@ -570,7 +549,6 @@ class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginal
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """Return the largest weight divided by the sum of the weights of all released rows."""
         weights = whole_weights([number or 0.0 for number in facts.by_name[self.about.weight].numbers])
         return HEAVIEST / max(1, int(facts.cells((self.about.weight,)) @ weights))
 

@@ -82,21 +82,18 @@ class RegressionCoefficients(Criterion):
     target : the dependent variable, a column. Example: `target = "birth_weight"`.
     features : the explanatory variables, a list of columns. Example: `features = ["parity", "age"]`.
     representation : for the target and each feature, the alternative whose representative values stand for the released
-        rows; "categories" for a column of categories without alternatives. All candidates use the same regression, so
-        choose the coarsest alternative: each bin of every other alternative must lie in one of its bins. Example:
-        `representation = { birth_weight = "hundreds", parity = "five", age = "nine" }`.
+        rows; "categories" for a column of categories without alternatives. Choose the coarsest alternative, in which the
+        bins of all others lie. Example: `representation = { birth_weight = "hundreds", parity = "five", age = "nine" }`.
     values : the values of the private rows. "own" means exact values, rounded to the grids of the columns (`step`). "own
         target" means exact values of the target, and representative values of the features. "bins" means representative
-        values of all columns, as in Hod & Canetti (2024); this regression differs from those of the original and of the
-        released file. Example: `values = "own target"`.
-    ranges : for some of the columns, the lowest and the highest value, to which values are clipped. The noise grows with
-        the most extreme values that the rules allow. The default is the bounds of the column. Example: `ranges = { parity =
-        [1, 10] }`.
+        values of all columns, as in Hod & Canetti (2024). Example: `values = "own target"`.
+    ranges : for some of the columns, the lowest and the highest value, to which values are clipped. A narrow range needs
+        less noise. The default is the bounds of the column. Example: `ranges = { parity = [1, 10] }`.
     fit : "once" fits the private regression before the rounds, so the selection does not multiply its cost (paper 4.14.1).
         "every_round" fits it in every round, as the paper did. Example: `fit = "every_round"`.
-    prior : a public guess of the regression, from which the private fit starts. A good guess lowers the noise.
-        Example: `prior = { intercept = 0, coefficients = { age = 5 }, centres = { age = 29 }, spreads = { age = 6 },
-        uncertainty = 9 }`.
+    prior : a public guess of the regression, from which the private fit starts. A good guess lowers the noise. Example:
+        `prior = { intercept = 0, coefficients = { age = 5 }, centres = { age = 29 }, spreads = { age = 6 }, uncertainty = 9
+        }`.
 
     Examples
     --------
@@ -154,7 +151,6 @@ class RegressionCoefficients(Criterion):
 
     @property
     def fit_charge(self) -> Charge | None:
-        """Return the privacy charge of the private regression, or None if none is fitted."""
         return self.charge if self.answered_by is None else None
 
     @property
@@ -168,13 +164,10 @@ class RegressionCoefficients(Criterion):
         return () if self.fit == "once" or self.answered_by is not None else (self.charge,)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return the sums of all columns and of the products of all pairs."""
         return moment_sums(self.columns, facts)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return an upper bound on the distance between the slopes of the original and the released table, both without
-        noise.
-        """
+        """Return an upper bound on the distance between the slopes of the original and the released table."""
         return furthest_slopes(self.columns, limits, facts)
 
     def _unanswered(self, setting: Setting) -> Iterable[Mistake]:
@@ -221,12 +214,10 @@ class RegressionCoefficients(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
-        """Return the columns of the regression, with the numbers that stand for original and released values."""
         wanted, own = self.binnings(setting), self.own_values_of
         return RegressionColumns(transformation=transformation, names=self.columns, wanted=wanted, ranges=self.ranges, own=own)
 
     def public_prior(self) -> Prior | None:
-        """Return the guess `prior` with arrays in the order of the features, or None."""
         guess = self.prior
         if guess is None:
             return None
@@ -251,9 +242,6 @@ class RegressionCoefficients(Criterion):
         return design_of(columns.numbers, possible, self.public_prior(), limits=columns.limits, counted=counted)
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression:
-        """Return the public design, with the line if it is fitted before the rounds or computed from the shared noisy
-        tables.
-        """
         binnings = self.binnings(setting)
         possible = setting.possible(self.columns, binnings)
         regression = Regression(design=self.design(setting, possible), possible=possible, model=None)
@@ -266,7 +254,7 @@ class RegressionCoefficients(Criterion):
     def private_fit(
         self, private: PrivateCounts, setting: Setting, regression: Regression, transformation: Transformation
     ) -> Regression:
-        """Return the regression with a noisy line fitted to a private table on the bins of a transformation."""
+        """Return the regression with a noisy line fitted to a private table."""
         from synthrelease.criteria.records_mechanism import noisy_moments
 
         design, charge = regression.design, self.fit_charge or self.charge
@@ -334,7 +322,7 @@ class RegressionOneStep(RegressionCoefficients):
     = y - clip(X w(S)) are the residuals of the private records from the released regression w(S), X are their features in
     standard units of S with an intercept, A_S = X_S'X_S / m is public, and m is the number of released rows.
 
-    Records that lack one of the columns are excluded from both tables. Without such records m = n.
+    Records that lack one of the columns are excluded.
 
     One Newton step from w(S) leads to w(R) if A_R = A_S. So the value is the distance of the slopes, up to the difference
     between A_R and A_S, which the marginal criteria bound.
@@ -343,12 +331,11 @@ class RegressionOneStep(RegressionCoefficients):
     -------
     Let v(z) = A_S^-1 x(z) r(z), which is public for every possible record z. The criterion value is || sum_z v(z) ||_1 / m
     over the records. Replacing one record moves it by at most 2 max_z || v(z) ||_1 / m (slopes only), over the records that
-    the public rules allow; a record that lacks a column adds 0. m is a number of synthetic rows, so it is public. The step
-    v(z) of a record is computed from S alone, once for all cells, before the counts are read. Products with counts have
-    relative errors of at most 2^-52. The sums of these products are correctly rounded in any order (math.fsum), and so are
-    the sum over the slopes and the quotient. The error is at most 5 n 2^-53 max || v ||_1 / m in all, which is less than 3
-    n 2^-53 of the sensitivity. A quarter of a grid step is larger, because it is above 8 n 2^-53 of the sensitivity for n
-    up to 2^40 (`laplace_figure`).
+    the public rules allow; a record that lacks a column adds 0. m is public. The step v(z) is computed from S alone, before
+    the counts are read. Products with counts have relative errors of at most 2^-52. The sums of these products are
+    correctly rounded in any order (math.fsum), and so are the sum over the slopes and the quotient. The error is at most 5
+    n 2^-53 max || v ||_1 / m in all, which is less than 3 n 2^-53 of the sensitivity. A quarter of a grid step is larger,
+    because it is above 8 n 2^-53 of the sensitivity for n up to 2^40 (`laplace_figure`).
 
     Attributes
     ----------
@@ -430,7 +417,6 @@ class _Step(LinearStep):
 
     @classmethod
     def of(cls, released: Records, allowed: tuple[float, float]) -> _Step:
-        """Compute the step from the released rows and the range of predictions."""
         from synthrelease.criteria.records_mechanism import in_units
 
         line, spreads = least_squares(released)
@@ -445,18 +431,14 @@ class _Step(LinearStep):
         return cls(line=line, units=units, inverse=inverse, allowed=allowed, rows=max(1, released.rows), void=void)
 
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
-        """Return an upper limit on the sensitivity of the criterion value. A record z adds v(z) / m to the slopes, where m
-        is the number of released rows. Replacing a record changes the value by at most 2 max || v(z) ||_1 / m, over the
-        records z that the rules for private rows allow.
-
-        The operations of `records_mechanism.steps_of_records` are applied to intervals, so the bound holds even with
-        rounding.
+        """Return an upper limit on the sensitivity of the criterion value, 2 max || v(z) ||_1 / m over the records z that
+        the rules for private rows allow, where z adds v(z) / m to the slopes and m is the number of released rows. It is
+        computed with intervals, so it holds even with rounding.
 
         Parameters
         ----------
-        limits : for each feature and then the target, the (n_bins,) intervals of values in each bin.
-        possible : an (n_cells,) mask, False where the rules exclude every record of the cell; the target's bins vary
-            fastest.
+        limits : for each feature and then the target, the (n_bins,) intervals of values.
+        possible : an (n_cells,) mask, False where the rules exclude every record; the target's bins vary fastest.
         """
         parts = self.units.of_limits(limits[:-1])
         steps = sum(linear(0.0, parts, slopes).furthest for slopes in self.inverse.T.tolist())
@@ -465,11 +447,8 @@ class _Step(LinearStep):
         return max(widest, (self.allowed[1] - self.allowed[0]) * 2.0**-20) / self.rows
 
     def farthest(self, limits: Sequence[Interval], possible: np.ndarray) -> list[tuple[np.ndarray, float]]:
-        """Return the 2^d directions (a sign for each slope), each with an upper limit (at least 0) on how far one record
-        can move the slopes in this direction: the sum of sign * v(z) over the slopes.
-
-        The limit holds for all records that the raw rules allow, even with rounding. The list is empty for more than
-        `_MOST_DIRECTIONS` directions.
+        """Return the 2^d directions (a sign for each slope), each with an upper limit (at least 0) on how far one allowed
+        record can move the slopes along it, even with rounding. Empty for more than `_MOST_DIRECTIONS` directions.
         """
         d = len(limits) - 1
         if 2**d > _MOST_DIRECTIONS:
@@ -519,8 +498,8 @@ class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneSt
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """Return the sensitivity, from the released table and the combinations of bins that the rules for private rows
-        allow. None if the regression uses other bins than the released ones.
+        """Return the sensitivity from the released table and the rules for private rows, or None if the regression uses
+        other bins than the released ones.
         """
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):
@@ -539,7 +518,7 @@ class RegressionPrediction(Criterion):
     `range`.
 
     Records that lack one of the columns are excluded. The sum is divided by m, the public number of synthetic rows that
-    have all columns. If no record lacks a column, m = n.
+    have all columns.
 
     Privacy
     -------
@@ -623,10 +602,8 @@ def _gaps(
     limits: Sequence[Interval], lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return lower and upper limits on the absolute error of the first line minus that of the second, for all records of
-    each cell, as two (n_cells,) arrays.
-
-    The operations of `records_mechanism.absolute_errors` are applied to intervals. The gap is also at most the distance of
-    the predictions, because clipping never increases it.
+    each cell, as two (n_cells,) arrays. They are computed with intervals; the gap is also at most the distance of the
+    predictions.
     """
     *features, target = limits
     predictions = [linear(line.intercept, features, line.coefficients.tolist()) for line in lines]

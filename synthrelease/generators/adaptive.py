@@ -99,7 +99,7 @@ class RoundsPlan:
     rounds : the planned number of rounds.
     growth : an exponent. A table's part of the budget is proportional to its number of possible cells to this power; 0
         means equal parts.
-    cells : largest number of cells of a clique; rules and tables of weight 0 may create larger cliques.
+    cells : largest number of cells of a clique, except by rules and tables of weight 0.
     weight : the weight of the prior, as a number of records.
     """
 
@@ -114,7 +114,6 @@ class RoundsPlan:
 
     @property
     def measures(self) -> bool:
-        """Return whether any table of two or more columns has a weight above 0."""
         return any(self.tables.values()) or any(self.tables.of_width.values())
 
 
@@ -126,7 +125,7 @@ class Learned:
     ----------
     maps : per column, (n_bins,) the group of every bin.
     columns : per column, (n_bins,) noisy counts, averaged if the column was measured twice.
-    layout : the layout of the groups, followed by the columns of running counts (`counters`).
+    layout : the layout of the groups, followed by the columns of running counts.
     fit : the fitted model.
     """
 
@@ -254,14 +253,8 @@ def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, colum
 def expected_bins(
     groups: Sequence[np.ndarray], maps: Sequence[np.ndarray], columns: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, ...]:
-    """Return the (n_bins,) expected counts of each column: the model's count for an unmerged bin, the noisy count for a
-    merged bin.
-
-    Parameters
-    ----------
-    groups : per column, the model's counts of its groups.
-    maps : per column, (n_bins,) the group of every bin.
-    columns : per column, (n_bins,) noisy counts.
+    """Return the (n_bins,) expected counts of each column: the model's count (`groups`) for an unmerged bin, the noisy
+    count (`columns`) for a merged bin.
     """
     return tuple(
         np.where(np.bincount(into)[into] == 1, counts[into], noisy)
@@ -278,7 +271,6 @@ def look_again(
     Parameters
     ----------
     columns, variances : earlier noisy counts per column, with the noise variance of each bin.
-    expected : expected counts per column.
     """
     budget = private.left
     shares = last_shares(expected, variances, lambda share: private.variance(share * budget))
@@ -339,19 +331,13 @@ class _GrowingModel:
         self._usual: float | None = None
 
     def add(self, tree: JunctionTree, columns: Columns, noisy: np.ndarray, variance: float) -> None:
-        """Add a noisy table to the tables that the model must fit. A table of two columns also extends the structure of the
-        model.
-
-        Parameters
-        ----------
-        tree : the tree of the last fit.
-        variance : the noise variance of each cell.
+        """Add a noisy table, whose cells have this noise variance, to the tables that the model must fit. A table of two
+        columns also extends the structure of the model.
         """
         self.targets.append(Target(columns=columns, values=noisy.astype(float), variance=np.full(noisy.shape, variance)))
         self._structure += [columns, *(joining_sets(tree, columns) if len(columns) == 2 else ())]
 
     def fit(self, sweeps: int) -> ProportionalFit:
-        """Fit the model to all tables so far, starting from the previous fit."""
         tree = JunctionTree.of(self._sizes, self._structure)
         start = self._parameters
         if start is not None:
@@ -395,9 +381,7 @@ class _GrowingModel:
         return float(np.abs(self._n * fit.table(competing.columns[place]).ravel() - before).sum())
 
     def _times(self, cells: int) -> Fraction:
-        """Return the factor by which the budget of a table with this number of possible cells differs from the budget of a
-        typical table.
-        """
+        """Return the budget of a table with this number of possible cells, as a multiple of that of a typical table."""
         times = (cells / (self._usual or 1.0)) ** self._plan.growth
         return Fraction(round(_STEPS * min(_MOST, max(1 / _MOST, times))), _STEPS)
 
@@ -425,23 +409,13 @@ def _power_mean(values: np.ndarray, power: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveModel:
-    """A fitted model over groups of merged bins. The noisy counts of the bins divide the rows of a group among its bins.
-
-    Attributes
-    ----------
-    layout : the layout of the bins.
-    network : the network over groups.
-    learned : the measurements and the groups.
-    """
+    """A fitted model over groups of merged bins. The noisy counts of the bins divide the rows of a group among its bins."""
 
     layout: Layout
     network: BayesianNetwork
     learned: Learned
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Draw n synthetic rows: first groups of bins from the model, then bins within each group in proportion to their
-        noisy counts.
-        """
         groups = self.network.sample(n, generator)
         if groups.layout == self.layout:
             return groups
@@ -472,8 +446,8 @@ class AdaptiveGenerator(Generator):
     clique_cells : the largest number of cells of a clique, a set of columns whose joint table the model stores. A larger
         number lets the model connect more columns, but takes more time and memory. Example: `clique_cells = 65536`.
     draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. This costs no epsilon,
-        and helps with many columns or rare bins. Without this setting, expected counts are rounded for few columns, and
-        rows are drawn at random for many. Example: `draw = "evenly"`.
+        and helps with many columns or rare bins. By default, expected counts are rounded for few columns, and rows are
+        drawn at random for many. Example: `draw = "evenly"`.
     """
 
     counts: ClassVar[bool] = True
@@ -535,9 +509,6 @@ class AdaptiveGenerator(Generator):
                 yield Mistake(field="tables", text=f"{problem}. Name fewer or smaller tables of weight 0")
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the sets of columns whose association the fitted model may contain: the tables named in the settings or,
-        with a prior or a term such as "all 2-way", any columns.
-        """
         every = self.prior is not None or any(term.ways > 1 for term in self.terms)
         return super().ties(layout) if every else Ties(chosen=self.weights(layout).keys())
 
@@ -575,7 +546,6 @@ class AdaptiveGenerator(Generator):
         return 3e-7 * min(self.clique_cells, layout.n_cells) * len(layout.sizes) ** 2
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the estimated largest number of cells in memory, during a fit or while rows are drawn."""
         cliques = 4 * len(layout.sizes) * min(self.clique_cells, layout.n_cells)
         competing = 3 * sum(layout.subset(columns).n_cells for columns in self.weights(layout) if len(columns) == 2)
         return max(6 * min(layout.n_cells, BayesianNetwork.frontier_limit), cliques + competing)

@@ -57,16 +57,14 @@ Function = tuple[int, Columns]
 
 @dataclass(frozen=True, kw_only=True)
 class Ties:
-    """The sets of columns that some table, sum or dependence of a generator's model connects, so that it may contain their
-    association.
+    """The sets of columns whose association a generator's model may contain.
 
     Attributes
     ----------
     measured : the columns of each table that every fit measures and matches.
-    sums : the columns of each sum of scores that the model matches. The table of these columns determines this number.
-    chosen : the columns of each table that a fit may choose, privately, to measure. The choice is not published.
-    public : column sets of a model that starts from a public table. All columns of a clique of these sets and the rules are
-        connected.
+    sums : the columns of each sum of scores that the model matches.
+    chosen : the columns of each table that a fit may choose, privately, to measure.
+    public : column sets of a model that starts from a public table, which connects all columns of a clique.
     drawn_after : columns drawn after all others, in this order, each with the columns on which it depends.
     """
 
@@ -105,14 +103,12 @@ def cramers_v(counts: np.ndarray) -> np.ndarray:
 def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
     """Return the approximate Cramer's V that two independent columns would show only because their table has noise.
 
-    A cell with e expected rows and noise variance v adds v / e to chi-squared. The standard deviation of the noise replaces
-    a smaller e, because a model has no cell below 0. Only (r - 1)(c - 1) of the r x c cells count, because the margins are
-    known more accurately.
+    A cell with e expected rows and noise variance v adds v / e to chi-squared; the standard deviation of the noise replaces
+    a smaller e. Only (r - 1)(c - 1) of the r x c cells count, because the margins are known more accurately.
 
     Parameters
     ----------
-    expected : (r, c) expected numbers of rows, if the columns were independent.
-    variance : the variance of the noise of each cell.
+    expected : (r, c) expected numbers of rows for independent columns.
     """
     n, fewest = float(expected.sum()), min(expected.shape) - 1
     if n <= 0 or fewest < 1:
@@ -122,15 +118,7 @@ def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
 
 
 def noisy_strength(table: np.ndarray, variance: np.ndarray) -> float:
-    """Return the Cramer's V of two columns from their noisy table, corrected for the noise.
-
-    The mean and the standard deviation that noise alone gives the square of V are subtracted, so noise rarely looks like an
-    association.
-
-    Parameters
-    ----------
-    table, variance : (r, c) noisy counts, and the variances of their noise.
-    """
+    """Return the Cramer's V of two columns from their (r, c) noisy table, after subtraction of what noise alone would show."""
     expected = independent_cells(table)
     n, free = float(expected.sum()), math.prod(size - 1 for size in table.shape)
     if n <= 0 or not free:
@@ -154,13 +142,12 @@ def _weights(expected: np.ndarray, variance: np.ndarray | float) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Strengths:
-    """Known shares of bins, and strengths of association (Cramer's V) of pairs, from a public file or the noisy tables of a
-    release.
+    """Known shares of bins, and strengths of association (Cramer's V) of pairs.
 
     Attributes
     ----------
     shares : for each column, the shares of rows in its bins that contain values.
-    pairs : Cramer's V over the rows in which both columns have a value, by the two names joined by a colon in column order.
+    pairs : Cramer's V over the rows with both values, by the two names joined by a colon in column order.
     """
 
     shares: Mapping[str, Sequence[float]] = field(default_factory=dict)
@@ -173,14 +160,8 @@ class Strengths:
         return n_rows * np.outer(*known)
 
     def hidden(self, columns: Sequence[str], noise: float, chance: float) -> bool:
-        """Return whether noise hides an association: `noise` exceeds both the known strength (`LEAST_STRENGTH` if unknown)
-        and `chance`.
-
-        Noise up to `chance` hides nothing, because another sample of this size would differ as much.
-
-        Parameters
-        ----------
-        noise, chance : the Cramer's V that independent columns show because of the noise, and because of sampling.
+        """Return whether noise hides an association: `noise`, the Cramer's V that it gives independent columns, exceeds
+        both the known strength (`LEAST_STRENGTH` if unknown) and `chance`, the Cramer's V from sampling.
         """
         return noise > max(chance, self.pairs.get(":".join(columns), LEAST_STRENGTH))
 
@@ -192,20 +173,17 @@ class Association:
 
     Attributes
     ----------
-    columns : the names of the columns.
-    carried : "yes" if the columns' table was measured or follows from a measured table. "mostly noise" if the noise of the
-        measured table exceeds the association and chance, or `repeats` is below 0.8. "in part" if the association exists
-        only through other tables. "no" if the columns are independent in the rows (of three columns: one is independent of
-        both others). "not known" if the generator chose its tables privately.
-    how : the reason for `carried`, one of the strings of `How`.
-    through : the separating columns: among rows that agree in these columns, the two columns are independent. Otherwise
-        empty.
-    noise : the mean absolute noise of a cell of the measured table, in rows, or None if unknown.
+    carried : "yes" if the columns' table was measured or follows from a measured table. "mostly noise" if the noise exceeds
+        the association and chance, or `repeats` is below 0.8. "in part" if the association exists only through other
+        tables. "no" if the columns are independent in the rows (of three columns: one is independent of both others). "not
+        known" if the generator chose its tables privately.
+    how : the reason for `carried`.
+    through : the columns that separate two columns, which are independent given them.
+    noise : the mean absolute noise of a cell, in rows, or None if unknown.
     mean_cell : the mean number of rows of a cell, or None if unknown.
-    repeats : the approximate share of an association that the fit keeps despite its prior, if all cells have equal size.
-        None without such a prior.
-    apart : columns with rare bins whose rows are in no measured table. Associations of these bins are not carried.
-    strength : Cramer's V of two measured columns, from a public file or from noisy tables, or None if unknown.
+    repeats : the approximate share of an association that the fit keeps despite its prior, or None without a prior.
+    apart : columns with rare bins that are counted separately, without associations.
+    strength : Cramer's V of two measured columns, or None if unknown.
     noise_strength : the Cramer's V that independent columns would show because of the noise.
     """
 
@@ -241,12 +219,8 @@ def in_rows(value: float | None) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TableNoise:
-    """The noise of each count of a measured table, and the weight of the prior in its fit.
-
-    Attributes
-    ----------
-    law : the distribution of the noise of each count.
-    prior : the weight of the prior, as a number of records; 0 without a prior.
+    """The noise distribution of each count of a measured table, and the weight of the prior in its fit, as a number of
+    records.
     """
 
     law: CountNoise
@@ -255,21 +229,18 @@ class TableNoise:
 
 @dataclass(frozen=True, kw_only=True)
 class Associations:
-    """Which associations between columns the synthetic rows of a model preserve ("carry"). This follows from the tables of
-    the model, not from the rows.
+    """Which associations between columns the synthetic rows of a model preserve ("carry"), according to the tables of the
+    model.
 
     Attributes
     ----------
-    layout : the layout of the columns.
-    ties : the column sets that the generator's model connects, over `layout`.
-    ruled : the columns of each plausibility rule for released rows.
-    functions : columns that are functions of other columns in every row, such as the region of a municipality.
-    linked : the arrangement of members in wide records of linked tables, such as households and persons, or None. A wide
-        record has one block of columns, called a slot, for each possible member.
-    noise : the known noise of each count of a measured table, by the columns of the table.
-    rows : the number of rows of the tables, or None if not yet known.
+    ruled : the columns of each plausibility rule.
+    functions : columns that are functions of other columns, as a region is of the municipality.
+    linked : the arrangement of members in wide records of linked tables, or None. A wide record has one block of columns,
+        called a slot, for each possible member.
+    noise : the noise of each measured table, by its columns.
+    rows : the number of rows, or None if not yet known.
     apart : columns with rare bins whose rows are in no measured table.
-    strengths : the known strengths of association.
     """
 
     layout: Layout
@@ -289,16 +260,14 @@ class Associations:
 
         Raises
         ------
-        KeyError : if a name is unknown. Unexpected : if two names refer to the same column, or to columns of different
-        members.
+        KeyError : if a name is unknown.
+        Unexpected : if two names refer to the same column, or to columns of different members.
         """
         return _of_members(names, [self._of(columns) for columns in self._in_slots(names)])
 
     def measured(self, *names: str) -> Carried | None:
-        """Return how well measured or chosen tables preserve an association, such as "yes" or "mostly noise". None if no
-        such table contains the columns. Faster than `of`, with the same errors.
-
-        An association of members' columns that were measured together only for some members is carried "in part".
+        """Return how well measured or chosen tables preserve an association, such as "yes". None if no such table contains
+        the columns. Faster than `of`.
         """
         of_slots = [self._measured(columns) for columns in self._in_slots(names)]
         answers = {None if association is None else association.carried for association in of_slots}
@@ -317,7 +286,6 @@ class Associations:
 
     @property
     def pairs(self) -> Iterator[Association]:
-        """Yield the associations of all pairs of columns, in the order of the columns."""
         parts = {column: {column} for column in range(len(self.layout.sizes))}
         tied = ((column, *near) for column, near in self._graph(0, 0).near.items())
         for columns in filter(None, (*tied, *self._known)):
@@ -389,7 +357,6 @@ class Associations:
 
     @cached_property
     def _place(self) -> Mapping[str, int]:
-        """Return the position of each column in the layout, by name."""
         return {name: place for place, name in enumerate(self.layout.columns)}
 
     def _of(self, columns: Columns) -> Association:
@@ -440,7 +407,6 @@ class Associations:
         return None
 
     def _of_two(self, names: tuple[str, ...], columns: Columns) -> Association:
-        """Return how well the rows preserve the association of two columns that no table contains."""
         tied, through = self._separator(*columns)
         if not tied and not through:
             return Association(columns=names, carried="no", how="independent")
@@ -454,7 +420,6 @@ class Associations:
         return Association(columns=names, carried="in part", how=next(reasons_met, "through other columns"), through=separating)
 
     def _of_three(self, names: tuple[str, ...], columns: Columns) -> Association:
-        """Derive the association of three columns that no table contains from their three pairs."""
         pairs = {pair: self._of(pair).carried for pair in combinations(columns, 2)}
         if any(all(carried == "no" for pair, carried in pairs.items() if column in pair) for column in columns):
             return Association(columns=names, carried="no", how="independent")
@@ -485,12 +450,8 @@ class Associations:
 
     @cached_property
     def _noises(self) -> dict[frozenset[int], tuple[float, float, float]]:
-        """Return, for each pair and triple of columns inside a measured table, the mean absolute noise of a cell, its
-        variance, and the influence W V m of the prior (theory 12.15, associations that rows carry). If several tables
-        contain the columns, the smallest values count.
-
-        A cell of these columns sums cells of the table. A sum of many noises is nearly normal, with a mean absolute value
-        of sqrt(2 / pi) standard deviations.
+        """Return, for each pair and triple inside a measured table, the mean absolute noise of a cell, its variance, and
+        the influence W V m of the prior (theory 12.15, associations that rows carry), the smallest of several tables.
         """
         noises = dict[frozenset[int], tuple[float, float, float]]()
         for table in self.ties.measured:
@@ -512,7 +473,6 @@ class Associations:
 
     @cached_property
     def _following(self) -> frozenset[frozenset[int]]:
-        """Return every pair and triple of columns whose table was measured or follows from a measured table."""
         return _small_sets(self._known)
 
     def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
@@ -528,9 +488,7 @@ class Associations:
         return tied, min(sides, key=lambda side: (len(side), side))
 
     def _graph(self, first: int, second: int) -> TiedColumns:
-        """Return the moral graph of two columns and of all columns on which they depend. It shows through which columns the
-        two depend on each other in the model.
-        """
+        """Return the moral graph of two columns and of all columns on which they depend in the model."""
         drawn_from = dict(self.ties.drawn_after)
         if not drawn_from and frozenset() in self._graphs:
             return self._graphs[frozenset()]
@@ -583,7 +541,6 @@ class TiedColumns:
         return cls({column: frozenset(neighbours - {column}) for column, neighbours in near.items()})
 
     def without(self, first: int, second: int) -> TiedColumns:
-        """Return the graph without the edge between two columns."""
         return TiedColumns(self.near | {first: self.near[first] - {second}, second: self.near[second] - {first}})
 
     def borders(self, first: int) -> dict[int, Columns]:
@@ -626,14 +583,7 @@ def _of_members(names: Sequence[str], of_slots: Sequence[Association]) -> Associ
 def all_functions(
     by_options: Iterable[tuple[str, tuple[str, ...]]], rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]
 ) -> tuple[Function, ...]:
-    """Return each column that other columns determine, with these columns, by an option of the specification or by a rule.
-
-    Parameters
-    ----------
-    by_options : pairs of a column's name and the names of the columns that determine it.
-    rules : the plausibility rules.
-    columns : for each column, its alternative binnings.
-    """
+    """Return each column that other columns determine, with these columns, by an option of the specification or by a rule."""
     place_of = {alternatives[0].name: index for index, alternatives in enumerate(columns)}
     of_options = [(place_of[name], tuple(place_of[source] for source in others)) for name, others in by_options]
     return tuple(dict.fromkeys([*of_options, *functions_of(rules, columns)]))
@@ -655,16 +605,13 @@ class PartnersOfColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class CarriedPairs:
-    """A summary of the pairs and triples of columns whose association the rows preserve ("carry"), for readers.
+    """A summary of the pairs and triples of columns whose association the rows preserve ("carry").
 
     Attributes
     ----------
-    pairs, triples : number of all pairs and of all triples.
-    carried : number of pairs that are carried.
     unknown : number of pairs that may or may not be carried.
     noisy : the pairs whose measured tables are mostly noise.
     partial : number of pairs that were measured together only for some members of a root.
-    carried_triples : the triples that are carried.
     only : whether `columns` lists the carried pairs, or the other pairs if these are fewer.
     columns : the listed pairs, each once.
     """
@@ -681,11 +628,8 @@ class CarriedPairs:
 
     @classmethod
     def of(cls, models: Sequence[Associations], lost: Collection[tuple[str, str]] = ()) -> CarriedPairs:
-        """Summarise which pairs of columns keep their association in the rows of every one of these models.
-
-        Parameters
-        ----------
-        lost : pairs whose association was lost in a trial, in column order. They are excluded from all lists.
+        """Summarise which pairs keep their association in the rows of every model. Pairs in `lost`, whose association was
+        lost in a trial, are in no list.
         """
         names = models[0].names
         measured = {pair for model in models for pair in model.in_tables() if pair not in lost}

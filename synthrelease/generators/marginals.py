@@ -1,7 +1,7 @@
 """Measure a fixed set of marginals with noise, and generate rows from the maximum-entropy distribution that fits them.
 
-The noise is discrete Laplace or rounded Gaussian. The model has the largest entropy of all distributions that match the
-marginals, or is the one nearest to a public table (`maximum_entropy`; after McKenna, Sheldon & Miklau 2019, Private-PGM).
+The model has the largest entropy of all distributions that match the marginals, or is nearest to a public table
+(`maximum_entropy`; after McKenna, Sheldon & Miklau 2019, Private-PGM).
 """
 
 from __future__ import annotations
@@ -62,10 +62,7 @@ class WithRareBins:
 
     Attributes
     ----------
-    rest : the model of the rows without a rare bin.
     n : the number of rows that `rest` describes.
-    bins : the rare bins, with the noisy number of rows of each bin.
-    plausibility : the rules for all rows.
     ordered : for each column, the number of leading bins that are ordered; () if no column is ordered.
     """
 
@@ -129,8 +126,7 @@ class MarginalsGenerator(MeasuringGenerator):
         number of columns. A table of weight 0 is not measured; the model takes the association of its columns from the
         prior. Example: `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
     only_measured : further tables that are measured but not used by the model, for criteria with answered_by =
-        "measurements" and for readers of published noisy tables. All tables share the budget by their weights. Example:
-        `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
+        "measurements" and for readers. Example: `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
     prior : a public file with the columns of the private file, as a path relative to the configuration. The model is the
         distribution nearest to this file that matches the measurements. A wrong prior costs accuracy, never privacy. `prior
         = { release = "../births-2023" }` names the folder of an earlier release of the same series. Example: `prior =
@@ -138,8 +134,8 @@ class MarginalsGenerator(MeasuringGenerator):
     prior_weight : how many records the prior counts for. Without `prior`, the prior is the uniform distribution. Example:
         `prior_weight = [100, 1000]`.
     draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding. This costs no epsilon,
-        and helps with many columns or rare bins. Without this setting, expected counts are rounded for few columns, and
-        rows are drawn at random for many. Example: `draw = "evenly"`.
+        and helps with many columns or rare bins. By default, expected counts are rounded for few columns, and rows are
+        drawn at random for many. Example: `draw = "evenly"`.
     """
 
     counts: ClassVar[bool] = True
@@ -167,12 +163,10 @@ class MarginalsGenerator(MeasuringGenerator):
 
     @cached_property
     def other_terms(self) -> tuple[FormulaTerm, ...]:
-        """Return the terms of the formula `only_measured`."""
         return () if self.only_measured is None else read_terms(self.only_measured)
 
     @property
     def sum_groups(self) -> tuple[SumGroup, ...]:
-        """Return the groups of sums to measure, () by default."""
         return ()
 
     @property
@@ -212,7 +206,6 @@ class MarginalsGenerator(MeasuringGenerator):
         return {columns: weight / total for columns, weight in weights.items()}
 
     def sum_shares(self, layout: Layout) -> list[Fraction]:
-        """Return the share of the budget for each group of sums, in proportion to the weights."""
         left = 1 - sum(self.shares(layout).values(), Fraction(0))
         return [left * group.weight / self._weight_of_sums for group in self.sum_groups]
 
@@ -225,7 +218,6 @@ class MarginalsGenerator(MeasuringGenerator):
         return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
     def unknown(self, layout: Layout) -> list[Mistake]:
-        """Return the mistakes in the settings of tables and sums, such as a name that is no column."""
         others = [replace(mistake, field="only_measured") for mistake in unknown_columns(self.other_terms, layout)]
         of_sums = [mistake for scored in self.scored_sums for mistake in scored.mistakes(layout)]
         return [*unknown_columns(self.terms, layout), *others, *of_sums]
@@ -246,9 +238,6 @@ class MarginalsGenerator(MeasuringGenerator):
             )
 
     def ties(self, layout: Layout) -> Ties:
-        """Return the sets of columns whose association the model may contain: of its tables and sums and, with a prior, of
-        its cliques.
-        """
         shares, structure = self.shares(layout), dict.fromkeys(self.structure(layout))
         return Ties(
             measured=tuple(columns for columns in structure if shares.get(columns)),
@@ -269,13 +258,10 @@ class MarginalsGenerator(MeasuringGenerator):
         return type(other) is type(self) and isinstance(other, MarginalsGenerator) and other._measured() == self._measured()
 
     def _measured(self) -> tuple[object, ...]:
-        """Return what a fit measures. Generators of the same kind with equal results can share measurements
-        (`same_measurements`).
-        """
+        """Return what a fit measures; with equal results, generators can share measurements."""
         return {term for term in self.terms if term.weight}, set(self.other_terms), self.sum_groups
 
     def _measured_of(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
-        """Spend `charge` on all noisy measurements, and return them."""
         from synthrelease.generators.marginals_mechanism import measured
 
         part, layout = self.part(charge), private.layout
@@ -328,9 +314,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return {columns: share * part for columns, share in shares.items() if share and not agreeing.holds(columns)}
 
     def agreeing_part(self, layout: Layout, part: Fraction) -> Fraction:
-        """Return the part of the budget for agreements and the counts of their columns: what the tables of these columns
-        and pairs would get.
-        """
+        """Return the part of the budget for agreements: what the tables of these columns and pairs would get."""
         agreeing = self.agreeing(layout)
         return part * sum((share for columns, share in self.shares(layout).items() if agreeing.holds(columns)), Fraction(0))
 
@@ -358,7 +342,6 @@ class MarginalsGenerator(MeasuringGenerator):
         return float(JunctionTree.of(layout.sizes, self.structure(layout)).largest)
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit, in proportion to its steps times the cells of all cliques."""
         tree = JunctionTree.of(layout.sizes, self.structure(layout))
         cells = sum(layout.subset(clique).n_cells for clique in tree.cliques) + self._room(layout)
         if not self.agreeing(layout).pairs:
@@ -367,18 +350,11 @@ class MarginalsGenerator(MeasuringGenerator):
         return (5e-7 * cells + 4e-5 * len(tree.cliques)) * steps
 
     def _room(self, layout: Layout) -> int:
-        """Return an upper bound on the cells of the cliques for agreeing pairs that join the model after the measurement; 0
-        if the model has all pairs from the start.
-        """
+        """Return an upper bound on the cells of the cliques for agreeing pairs that join the model after the measurement."""
         agreeing = self.agreeing(layout)
         return 0 if set(agreeing.pairs) <= set(self.structure(layout)) else ROOM * len(agreeing.columns)
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the estimated largest number of cells in memory, during sampling or in the optimiser.
-
-        The optimiser keeps the measured cells of its last thirty steps and, with agreements, thirteen copies of the
-        cliques.
-        """
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         of_agreements = 13 * max(int(self.effort(layout)), self._room(layout)) if self.agreeing(layout).pairs else 0
         return max(BayesianNetwork.peak_cells(layout), 80 * measured, of_agreements)
@@ -452,12 +428,11 @@ class Marginals(RareBinsGenerator):
         3]", the score of a row is the product of the scores of two columns; the scores of age are evenly spaced from -20 to
         20. A column needs one score for each measured bin; a coarser bin gets the mean score. In "age(15..90 -
         40):income(0..9000)", the score is the product of exact age and income, clipped to these limits, with 40 subtracted
-        from age. The model uses representative values instead, so means and regression lines of the released table are
-        close to those of the file. `within -60..60` after a sum clips the score of each row: a narrow range needs less
-        noise. A number in front of a sum is its weight, as in `tables`. The sensitivity of a sum is its highest score minus
-        its lowest score. Sums in braces share one noise vector. With m sums in braces, each has sqrt((m + 1)(m + 2) / 6)
-        times the noise of a single sum of this weight. Example: `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] +
-        age[-20..20]:weight[-2 0 3]}"`.
+        from age. So means and regression lines of the released table are close to those of the file. `within -60..60` after
+        a sum clips the score of each row: a narrow range needs less noise. A number in front of a sum is its weight, as in
+        `tables`. The sensitivity of a sum is its highest score minus its lowest score. Sums in braces share one noise
+        vector. With m sums in braces, each has sqrt((m + 1)(m + 2) / 6) times the noise of a single sum of this weight.
+        Example: `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
 
     Examples
     --------
@@ -521,11 +496,11 @@ class GaussianTables(MarginalsGenerator):
         Privacy
         -------
         The measurements are rho-zero-concentrated, and sqrt(2 rho)-Gaussian if the charge states this; neighbours replace
-        one record. The choice of tables is public. Replacing one record moves one row between two cells of each table, so
-        the squared l2 sensitivity of a table is 2. Rounded Gaussian noise of variance 2 / (2 rho_j) makes table j sqrt(2
-        rho_j)-Gaussian (theory 9.13, rounded Gaussian noise). The rho_j add up to rho. Rare bins that are counted
-        separately add no cost (theory 12.14, bins counted apart). Agreements of pairs together cost as much as their tables
-        would (theory 12.17, agreements of pairs).
+        one record. Replacing one record moves one row between two cells of each table, so the squared l2 sensitivity of a
+        table is 2. Rounded Gaussian noise of variance 2 / (2 rho_j) makes table j sqrt(2 rho_j)-Gaussian (theory 9.13,
+        rounded Gaussian noise). The rho_j add up to rho. Rare bins that are counted separately add no cost (theory 12.14,
+        bins counted apart). Agreements of pairs together cost as much as their tables would (theory 12.17, agreements of
+        pairs).
         """
         return self._measured_of(private, charge)
 

@@ -84,11 +84,11 @@ def consistent(
 
     Notes
     -----
-    Fix a set of cells known to be 0. Among tables p of mass n with these zeros, replacing y by the least-squares solution
-    changes the sum of (p - y)^2 / variance over the other cells only by a constant (normal equations). So a fit to the
-    solution is a fit to y. The set is searched as in non-negative least squares (Lawson & Hanson 1974): a negative cell
-    joins the set. For a cell in the set, a number follows from the other cells and its measured value; if positive, the
-    cell leaves the set, otherwise this number is returned.
+    Among tables p of mass n with given zeros, replacing y by the least-squares solution changes the sum of (p - y)^2 /
+    variance over the other cells only by a constant (normal equations). So a fit to the solution is a fit to y. The zeros
+    are searched as in non-negative least squares (Lawson & Hanson 1974): a negative cell becomes 0. For such a cell, a
+    number follows from the other cells and its measured value; if positive, the cell is free again, otherwise this number
+    is returned.
     """
     problem = _LeastSquares(targets, sizes, n, sums)
     is_possible, values = _flat(possible), _flat([target.values for target in targets])
@@ -106,8 +106,8 @@ class _LeastSquares:
     """The least-squares problem of the consistent tables nearest to noisy tables. Each search starts from the previous
     solution.
 
-    All cells form one vector, and all components (main effects and interactions) another. The sparse matrix `_spread` maps
-    components to cells.
+    The sparse matrix `_spread` maps the vector of all components (main effects and interactions) to the vector of all
+    cells.
     """
 
     def __init__(self, targets: Sequence[Target], sizes: Sequence[int], n: int, sums: Sequence[SumTarget]):
@@ -176,7 +176,6 @@ class _LeastSquares:
         return self._tables()[: self._n_cells]
 
     def sums(self) -> list[float]:
-        """Return the values of all sums that are consistent with the latest solution."""
         values, rows = list(self._all_sums), self._tables()[self._n_cells :]
         for index, value in zip(self._placed, rows.tolist(), strict=True):
             values[index] = value
@@ -187,7 +186,7 @@ class _LeastSquares:
         return [table.reshape(shape) for table, shape in zip(np.split(cells, ends[:-1]), self._shapes, strict=True)]
 
     def _tables(self) -> np.ndarray:
-        """Return the values of all cells in the latest solution, followed by the sums."""
+        """Return all cells of the latest solution, followed by the sums."""
         return np.asarray(self._even + self._spread @ self._found)
 
     def _components(self, cells: np.ndarray) -> np.ndarray:
@@ -275,7 +274,6 @@ class Tilt:
         return SumTarget(columns=self.columns, scores=self.scores, value=self.given, variance=self.variance)
 
     def aim_at(self, value: float) -> None:
-        """Replace the target of the sum by a value that is consistent with the target tables."""
         self.aim = value
 
     @property
@@ -284,12 +282,8 @@ class Tilt:
         return self.parameter + (self.given - self.aim) / self.ridge
 
     def step(self, margin: np.ndarray) -> tuple[np.ndarray, float]:
-        """Choose a parameter that moves the model's sum towards its target. Return the factor of each cell, up to a common
-        constant, and the change of the sum divided by its tolerance.
-
-        Parameters
-        ----------
-        margin : the shares of the cells of the sum's columns.
+        """Choose a parameter that moves the model's sum towards its target, given the shares of its cells (`margin`).
+        Return the factor of each cell, up to a common constant, and the change of the sum divided by its tolerance.
         """
         from scipy.optimize import brentq
 
@@ -355,11 +349,8 @@ class ProportionalFit:
     ----------
     tree : the junction tree; every target lies inside a clique.
     base : one table of logarithms per clique, with -inf for impossible cells. At least one cell is possible.
-    targets : the tables to fit.
-    n : the number of rows.
     weight : the weight of the prior, as a number of records.
-    parameters : the starting values; zeros when omitted.
-    sums : the sums to fit.
+    parameters : the starting values, by default zeros.
     """
 
     def __init__(
@@ -397,22 +388,19 @@ class ProportionalFit:
         self._tilts = [[tilt for tilt in self._sums if tree.home(tilt.columns) == clique] for clique in cliques]
 
     def margin(self, number: int) -> np.ndarray:
-        """Return the model's shares of the cells of a target table, given by its number."""
         return self._margin(self._homes[number], self.targets[number].columns)
 
     def table(self, columns: Columns) -> np.ndarray:
-        """Return the model's shares of the cells of a table whose columns lie inside a clique."""
         return self._margin(self.tree.home(columns), columns)
 
     def solve(self, tolerances: Sequence[np.ndarray], sweeps: int, *, agreed: bool = False) -> bool:
-        """Repeat sweeps until the root mean square of their changes is within the tolerances, or within twice the
-        tolerances if more sweeps do not help. Return whether this was reached.
+        """Repeat at most `sweeps` sweeps until the root mean square of their changes is within the tolerances, or within
+        twice the tolerances if more sweeps do not help. Return whether this was reached.
 
         Parameters
         ----------
-        tolerances : the tolerance of every cell of every target, in records.
-        sweeps : largest number of sweeps.
-        agreed : whether the targets are already consistent, as exact tables of the same rows are.
+        tolerances : of every cell of every target, in records.
+        agreed : whether the targets are already consistent.
         """
         if not agreed:
             sums = [tilt.target for tilt in self._sums]
@@ -428,9 +416,7 @@ class ProportionalFit:
         return False
 
     def sweep(self, tolerances: Sequence[np.ndarray]) -> float:
-        """Adjust the model once to every target table and sum. Return the root mean square of the changes, in units of the
-        tolerances.
-        """
+        """Adjust the model once to every target. Return the root mean square of the changes, in units of the tolerances."""
         squares = self._visit(0, tolerances)
         self._tell_below(0)
         return math.sqrt(squares / (sum(target.values.size for target in self.targets) + len(self._sums)))
@@ -478,9 +464,7 @@ class ProportionalFit:
         self._separators[child] = new
 
     def _step(self, number: int, tolerance: np.ndarray) -> float:
-        """Adjust the model to one noisy target table. Return the sum of the squared changes of its cells, in units of their
-        tolerances.
-        """
+        """Adjust the model to one target table. Return the sum of the squared changes, in units of the tolerances."""
         target, home, ridge = self.targets[number], self._homes[number], self._ridges[number]
         counts, old, possible = self.n * self.margin(number), self.parameters[number], self.possible[number]
         solution = _parameters(counts, old, self.aims[number], ridge, self._logs[number])
@@ -494,7 +478,6 @@ class ProportionalFit:
         return float(((counts * (factor - 1) / tolerance) ** 2).sum())
 
     def _tilt(self, tilt: Tilt, home: int) -> float:
-        """Adjust the model to one noisy sum. Return the squared change, in units of its tolerance."""
         factor, moved = tilt.step(self._margin(home, tilt.columns))
         table = self.shares[home]
         table *= spread(factor, tilt.columns, self.tree.cliques[home])
@@ -513,11 +496,7 @@ class ProportionalFit:
 
 
 def summed_onto(table: np.ndarray, keeps: Sequence[bool]) -> np.ndarray:
-    """Sum a table over all axes except the kept ones, two to four times as fast as `table.sum` for large tables.
-
-    Neighbouring axes of the same kind are merged, and the last axes are summed by a product with ones, because loops over
-    short axes are slow.
-    """
+    """Sum a table over all axes except the kept ones, two to four times as fast as `table.sum` for large tables."""
     if table.size < _LARGE:
         return np.asarray(table.sum(axis=tuple(axis for axis, keep in enumerate(keeps) if not keep)))
     runs: list[tuple[bool, int]] = []
@@ -600,13 +579,12 @@ def maximum_entropy(
 
     Parameters
     ----------
-    measured : the noisy tables, sums and agreements.
-    structure : column sets that lie inside cliques of the model, including the columns of all measured tables.
+    structure : column sets inside cliques of the model, including the columns of all measured tables.
     plausibility : the rules, whose structural zeros are exact zeros of the model.
     prior : a public table over the same layout, or None for the uniform distribution.
     weight : the weight of the prior, as a number of records, > 0.
     exact : whether the tables are exact tables of **public** rows, and so consistent.
-    evenly : how rows are drawn from the network (`BayesianNetwork`).
+    evenly : how rows are drawn (`BayesianNetwork`).
     given : a rule whose cells are excluded after the fit. Its columns must be one of the sets of `structure`. None keeps
         all rows.
 
@@ -758,7 +736,6 @@ class _Dual:
         return tables
 
     def __call__(self, scaled: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the value and the gradient at scaled parameters."""
         parameters = self._unscaled(scaled)
         total, beliefs = self.tree.calibrate(self.potentials(parameters))
         shares = [np.exp(belief) for belief in beliefs]

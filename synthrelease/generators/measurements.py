@@ -52,7 +52,6 @@ class AreaNoise:
     cells: int
 
     def text(self, n: int) -> str:
-        """Describe the noise in rows, and as a percentage of the mean rows of an area and of a cell, for n rows in all."""
         area, cell = n / self.areas, n / (self.areas * self.cells)
         return (
             f"{self.column}: {self.rows:,.1f} rows ({percent(self.rows / area)} of {area:,.0f}, the mean of an area), "
@@ -63,16 +62,11 @@ class AreaNoise:
 def area_noise(
     chain: Sequence[str], layout: Layout, costs: Mapping[tuple[int, ...], Fraction], noise: type[CountNoise]
 ) -> tuple[AreaNoise, ...]:
-    """Return the noise in the counts of areas on each level that has a table, largest areas first.
+    """Return the noise in the counts of areas on each level that has a table, largest areas first. `costs` are the epsilons
+    or rhos of the tables, by their columns.
 
-    The rows of an area are estimated as the sum of the area's cells in each table of its level, and as the sum over the
-    smaller areas in it. Independent estimates are weighted by their precision. The public total number of rows is not used,
-    which matters only for few areas.
-
-    Parameters
-    ----------
-    chain : the columns of areas, from the largest to the smallest.
-    costs : the epsilon or rho of each table, by its columns.
+    The rows of an area are estimated from each table of its level, and from the smaller areas in it. Estimates are weighted
+    by their precision. The public total is not used, which matters only for few areas.
     """
     levels, below, of_below = list[AreaNoise](), 0.0, 1
     for name in reversed(chain):
@@ -101,16 +95,12 @@ def power_of(noise: type[CountNoise]) -> float:
 
 
 def divided(cells: Mapping[Table, int], wanted: Mapping[Table, float], noise: type[CountNoise]) -> dict[Table, Fraction]:
-    """Divide a budget among tables so that the sum of (relative error of a mean cell / wanted error)^2 is smallest. Return
-    exact shares, which add up to 1.
+    """Divide a budget among tables, and return exact shares, so that the sum of (relative error of a mean cell / wanted
+    error)^2 is smallest.
 
     A mean cell of a table of c cells has n / c rows. With Gaussian noise of variance 1 / rho_t, the minimum is at rho_t in
     proportion to c_t / w_t. With Laplace noise of variance 8 / eps_t^2, it is at eps_t in proportion to (c_t / w_t)^(2/3)
     (theory 12.13, areas within areas).
-
-    Parameters
-    ----------
-    cells, wanted : the number of cells and the wanted relative error of every table, above 0.
     """
     power = power_of(noise)
     weights = {columns: (count / wanted[columns]) ** power for columns, count in cells.items()}
@@ -158,7 +148,7 @@ def noise_limit(parts: Parts, risk: float) -> int:
 
 def _markov(parts: Parts, risk: float) -> int:
     """Return a t that the absolute value of a sum of noises exceeds with probability at most `risk`, fast but larger than
-    needed, by Markov's inequality for exponential moments.
+    needed (Markov's inequality).
 
     Pr[|sum| > t] <= 2 e^(-h (t+1)) E[e^(h sum)] for every h at which all moments are finite.
     """
@@ -208,17 +198,13 @@ class RareBin:
     bin: int
 
     def forbidden(self, layout: Layout) -> Mask:
-        """Return a rule that excludes the rare bin from the model."""
         return Mask(columns=(self.column,), forbidden=np.arange(layout.sizes[self.column]) == self.bin)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyBin:
-    """The noisy number of rows in a rare bin.
-
-    Attributes
-    ----------
-    value : the count plus noise, at least 0, and together with earlier rare bins at most the number of all rows.
+    """The noisy number of rows in a rare bin: at least 0, and together with earlier rare bins at most the number of all
+    rows.
     """
 
     of: RareBin
@@ -284,9 +270,8 @@ _FOLDED = re.compile(rf"(?P<first>{_WEIGHT}{_TABLE})\s*:\s*\((?P<others>[^()]*)\
 def weight_of(columns: Sequence[int], sizes: Sequence[int]) -> Fraction:
     """Return the weight of a table under "by cells:", the square root of its number of cells, to two digits.
 
-    For D columns, the number of cells of a single column is first multiplied by (D - 1) / 2, if this is above 1, because
-    the error of a single column is a part of the error of its D - 1 pairs. With Laplace noise, the square root minimises
-    the total noise of all cells. With Gaussian noise, the power 2/3 would, but it preserves no more associations.
+    For D columns, the number of cells of a single column is first multiplied by (D - 1) / 2, if above 1, because its error
+    is a part of the errors of its D - 1 pairs. With Laplace noise, the square root minimises the total noise of all cells.
     """
     cells = math.prod(sizes[column] for column in columns)
     counted = cells * max(1.0, (len(sizes) - 1) / 2) if len(columns) == 1 else cells
@@ -368,9 +353,7 @@ def folded(terms: Sequence[FormulaTerm]) -> list[str]:
 
 
 def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str:
-    """Write a formula, with "all 1-way" for all single columns and "all 2-way with COLUMN" for all pairs of a column.
-    `columns` are the columns of the release; without them, nothing is abbreviated.
-    """
+    """Write a formula, abbreviated by "all 1-way" and "all 2-way with COLUMN" if the columns of the release are given."""
     left, stars = list(terms), list[str]()
     often = Counter(name for term in terms if len(term.columns) == 2 for name in term.columns)
     for name in (name for name in columns if often[name] >= len(columns) - 1):  # all pairs of important columns are measured
@@ -427,10 +410,9 @@ class NoisyMarginal:
     Attributes
     ----------
     columns : the increasing indices of the columns.
-    values : int64, one axis per column: counts plus independent noise.
+    values : int64 noisy counts, one axis per column.
     cost : the epsilon of the table or, with Gaussian noise, its rho.
     cells : how many noisy cells are added up in each value; 1 before merging.
-    kind : the kind of noise.
     """
 
     columns: tuple[int, ...]
@@ -450,7 +432,6 @@ class NoisyMarginal:
         return self.cells * self.noise.variance_above
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginal:
-        """Return the same measurement on coarser bins (post-processing)."""
         values, cells = self.values, self.cells
         for axis, column in enumerate(self.columns):
             values, cells = (with_merged_bins(array, axis, maps[column], layout.sizes[column]) for array in (values, cells))
@@ -463,16 +444,14 @@ class NoisySum:
 
     Attributes
     ----------
-    text : the factors of the sum, as in the configuration.
-    columns : the increasing indices of the columns of the sum.
-    scores : one axis per column: the score of a row in each cell, from 0 to `schema.STEPS`; on merged bins, the mean score.
-    value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon, or plus an entry of a shared noise.
+    scores : one axis per column: the score of a row in each cell, from 0 to `schema.STEPS` (mean scores on merged bins).
+    value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon, or an entry of a shared noise.
     epsilon : the cost of the sum, or of all sums that share its noise.
     sensitivity : largest change of the sum when a record is replaced: the highest measured score, because the lowest is 0.
     exact : whether `value` is the sum of `scores` over the rows plus noise. False if bins of different scores were merged,
         or exact values added up.
     own : the factors of a sum of exact values, or None. For such a sum, `scores` come from representative values.
-    together : the number of successive sums that share this sum's noise (theory 9.18, one noise for many numbers).
+    together : the number of successive sums that share the noise (theory 9.18, one noise for many numbers).
     """
 
     text: str
@@ -487,9 +466,6 @@ class NoisySum:
 
     @property
     def variance(self) -> float:
-        """Return the variance of the noise; for noise that is not shared an upper bound, the variance of continuous Laplace
-        noise.
-        """
         scale = self.sensitivity / self.epsilon
         return 2.0 * float(scale) ** 2 if self.together == 1 else cube_sd(self.together, scale) ** 2
 
@@ -497,7 +473,6 @@ class NoisySum:
         return entry_limit(self.together, self.sensitivity / self.epsilon, risk)
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisySum:
-        """Return the same measurement with the scores of coarser bins (post-processing)."""
         if self.own is not None:
             return replace(self, scores=self.own.scores(layout))
         merged = merged_scores(self.scores, self.columns, layout.sizes, maps)
