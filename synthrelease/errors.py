@@ -88,7 +88,6 @@ class Unexpected(ValueError):
     Parameters
     ----------
     text, found : the parameters of `mistake`, which formats the message.
-    suggestion : the name that the user probably meant.
     place : the TOML path of the wrong part within the checked value, or "" for the whole value.
     """
 

@@ -91,7 +91,7 @@ class Listener:
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """What the checks before the charge hand to the release.
+    """What the checks before the charge return.
 
     Attributes
     ----------

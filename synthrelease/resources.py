@@ -51,7 +51,6 @@ class Kinds(Mapping[str, type[Kind]]):
 
     Parameters
     ----------
-    package : the package that contains the modules of the classes.
     places : for each name, the module and the class within the package, written as "module:Class".
     """
 
@@ -79,12 +78,7 @@ class Kinds(Mapping[str, type[Kind]]):
 
 
 def at_first_use(package: str, names: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
-    """Return a `__getattr__` for a package, which imports a module when one of its names is first used.
-
-    Parameters
-    ----------
-    names : for each module, the names that it defines.
-    """
+    """Return a `__getattr__` for a package, which imports a module when one of its `names` is first used."""
     places = {name: module for module, found in names.items() for name in found}
 
     def attribute(name: str) -> object:
@@ -96,12 +90,7 @@ def at_first_use(package: str, names: Mapping[str, tuple[str, ...]]) -> Callable
 
 
 def resource(name: str) -> Path:
-    """Return the path of a file that is shipped with the program, such as "configs/births.toml".
-
-    Raises
-    ------
-    FileNotFoundError : if the file is not part of the installation.
-    """
+    """Return the path of a file that is shipped with the program, such as "configs/births.toml". Raises FileNotFoundError."""
     package = Path(__file__).parent
     for root in (package / "resources", package.parent):
         if (root / name).exists():

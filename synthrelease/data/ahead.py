@@ -35,7 +35,7 @@ class Ahead(Generic[Part, Result]):
 
     Parameters
     ----------
-    work : function that processes a part, in a thread.
+    work : function that processes a part.
     parts : function that returns the next part, or None at the end, called in the caller's thread.
     """
 
@@ -56,12 +56,7 @@ class Ahead(Generic[Part, Result]):
         self._pool.shutdown(cancel_futures=True)
 
     def next(self, ahead: bool = True) -> tuple[Part, Result] | None:
-        """Return the next part with its result, or None at the end of the file. Errors in this part are raised here.
-
-        Parameters
-        ----------
-        ahead : whether to start processing later parts as well.
-        """
+        """Return the next part with its result, or None at the end. With `ahead`, processing of later parts starts as well."""
         while not self._ended and len(self._waiting) < (self._threads + 1 if ahead else 1):
             self._begin()
         if not self._waiting:

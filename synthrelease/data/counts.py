@@ -1,7 +1,6 @@
-"""Represent a table by its distinct cells (combinations of one bin of every column) and the exact number of rows in each cell.
+"""Represent a table by its distinct cells (combinations of one bin of every column) and the exact number of rows in each.
 
-A cell is encoded as one integer, its code, or in a wide table as several integers, its words (see `data.layout`). After a file
-has been read, the program works with these counts and no longer with rows.
+A cell is encoded as one integer, its code, or in a wide table as several integers, its words (see `data.layout`).
 """
 
 from __future__ import annotations
@@ -122,14 +121,10 @@ def bins_of(layout: Layout, codes: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 class PackedBins(Sequence[np.ndarray]):
-    """The bins of many columns in little memory: all columns of a group in `layout.packs` are encoded in one integer for each
-    row.
+    """The bins of many columns in little memory: one integer for each row encodes a group of columns (`layout.packs`).
 
-    Item c is the (n_rows,) array of the bins of column c, computed again at each access.
-
-    Attributes
-    ----------
-    parts : for each group in `layout.packs`, the (n_rows,) codes of its columns.
+    Item c is the (n_rows,) array of the bins of column c, computed again at each access. `parts` are the (n_rows,) codes of the
+    groups.
     """
 
     def __init__(self, layout: Layout, parts: Sequence[np.ndarray]):
@@ -268,13 +263,8 @@ class EqualRows:
 
 
 def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the (n_needles,) positions of rows in a sorted table, or -1 for rows that it does not contain.
-
-    Parameters
-    ----------
-    haystack : the words of the distinct, sorted rows of the table (see `EqualRows.of`).
-    needles : the words of the rows to search for.
-    """
+    """Return the (n_needles,) positions of rows in a sorted table of distinct rows, or -1. Both are given as words
+    (`EqualRows.of`)."""
     length = len(haystack[0])
     if len(haystack) > 1:
         ranks = EqualRows.of([np.concatenate(words) for words in zip(haystack, needles, strict=True)]).ranks
@@ -375,7 +365,7 @@ class Counts:
 
     @classmethod
     def of(cls, layout: Layout, digits: Sequence[np.ndarray], counts: np.ndarray | None = None) -> Counts:
-        """Count the rows in each cell.
+        """Count rows, given by their bins, in each cell.
 
         Parameters
         ----------
@@ -527,7 +517,7 @@ class Counts:
         """Return the SHA-256 digest of the layout, the cells and their counts, whatever the order of the rows or the format of
         the file.
 
-        The digest covers the codes of the cells, or without codes the bins, column after column.
+        Without codes, the digest covers the bins of the cells, column after column.
         """
         digest = hashlib.sha256(repr((self.layout.columns, self.layout.sizes)).encode())
         for array in (*(self.words if self.layout.has_codes else self.bins), self.counts):
@@ -547,8 +537,7 @@ class Counts:
 class Tally:
     """Counts rows that arrive in batches.
 
-    Rows are collected until they are many, and more than the distinct rows found so far, so each row is sorted only a few
-    times. While rows are counted, their memory is freed column by column.
+    Rows are counted when they are many, and more than the distinct rows so far, so each row is sorted only a few times.
     """
 
     def __init__(self, layout: Layout):
@@ -606,8 +595,8 @@ def _collect(layout: Layout, parts: list[np.ndarray], counts: np.ndarray | None)
 
 
 def _in_order(layout: Layout, part: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the indices of rows in batches, such that all cells of a batch come before all cells of later batches. `part`
-    encodes the rows' bins in the first columns.
+    """Yield the indices of rows in batches: all cells of a batch come before all cells of later batches. `part` encodes the
+    first columns.
 
     A batch has at most `_SORTED_TOGETHER` rows (more in a large table), unless all its rows have the same code. Few rows, or a
     layout with codes or with too many bins in its first column, form a single batch.

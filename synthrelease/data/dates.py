@@ -42,7 +42,7 @@ _TIME = "([T :][0-9]{1,2}:[0-9]{2}.*)?"
 
 @dataclass(frozen=True)
 class DateFormat:
-    """One or several formats of the dates in a file, with the directives of strptime, such as "%d.%m.%Y".
+    """One or several formats of dates, with the directives of strptime, such as "%d.%m.%Y".
 
     Raises
     ------

@@ -1,11 +1,10 @@
 """Impute the missing values of a released table by hot-deck imputation from the rows of the same table.
 
 A gap is a missing value that the rules do not require (see `gaps_of_cells`). A row with gaps (the recipient) receives the
-values of another row (the donor), which has values in all columns with gaps and equals the recipient in the columns of `match`,
-where the recipient has a value. Donors are drawn with probabilities proportional to the frequencies of their rows. If fewer
-than `donors` rows match, the last column of `match` is ignored, then the last but one, and so on. One donor supplies all
-missing values of a recipient, so that they are consistent. Imputation uses only the released table and public randomness, so it
-has no privacy cost.
+values of one row (the donor) that has values in all columns with gaps and equals the recipient in the columns of `match`, where
+the recipient has a value. Donors are drawn with probabilities proportional to the frequencies of their rows. If fewer than
+`donors` rows match, the last column of `match` is ignored, then the last but one, and so on. Imputation uses only the released
+table and public randomness, so it has no privacy cost.
 
 Equal rows with gaps are divided into blocks of at least `smallest` rows, each with one donor. So if every row of the table
 occurs at least `smallest` times, so does every row of a completed copy.
@@ -91,12 +90,12 @@ class NotImputed(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Gaps:
-    """The settings for filling in missing values with values from other rows (donors).
+    """The settings of the imputation.
 
     Attributes
     ----------
     missing : for each column, the index of its bin for missing values, or None.
-    match : columns in which donor and recipient must have the same values, the most important column first.
+    match : columns in which donor and recipient must have the same values, the most important first.
     donors : the smallest number of rows from which a donor is drawn. Otherwise a column of `match` is ignored.
     copies : number of completed copies of the table.
     smallest : the smallest number of equal rows with the same donor.
@@ -118,14 +117,7 @@ class Completed:
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """Rows with gaps in the same set of columns (the recipients), and rows with values in all these columns (the donors).
-
-    Attributes
-    ----------
-    columns : the columns with gaps.
-    recipients : indices of their cells.
-    donors : indices of their cells.
-    """
+    """Cells with gaps in exactly these columns (recipients), and cells with values in all of them (donors)."""
 
     columns: tuple[int, ...]
     recipients: np.ndarray
@@ -133,11 +125,8 @@ class Pattern:
 
 
 def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) -> Iterator[Pattern]:
-    """Yield a `Pattern` for each set of columns in which a row has gaps, always in the same order.
-
-    Parameters
-    ----------
-    open_ : (n_cells, n_columns) the gaps (`gaps_of_cells`).
+    """Yield a `Pattern` for each set of columns in which a row has gaps (`open_`, as in `gaps_of_cells`), always in the same
+    order.
 
     Raises
     ------
@@ -242,9 +231,8 @@ class _Groups:
     group : (n_recipients,) the group of donors that match each recipient.
     rows : (n_recipients,) number of donor rows in that group.
     donors : donor cells, sorted by group.
-    ends : (n_donors,) cumulative number of rows of the table in `donors`.
-    below : (n_groups,) number of donor rows before each group.
-    size : (n_groups,) number of donor rows in each group.
+    ends : (n_donors,) cumulative number of rows in `donors`.
+    below, size : (n_groups,) number of donor rows before and in each group.
     """
 
     group: np.ndarray

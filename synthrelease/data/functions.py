@@ -42,12 +42,9 @@ def functions_of(rules: Iterable[StatedRule], columns: Sequence[Sequence[Publish
     """Yield pairs of a column and, in a tuple, the column that determines it in every row, by index: (0, (3,)) if column 3
     determines column 0.
 
-    Only rules for both private and released rows are used. Rules for private rows ensure that each measured table with the
-    other column also determines this column; rules for released rows, that the model reproduces the relation.
-
-    Parameters
-    ----------
-    columns : for each column, its published form under each alternative binning. A column must be determined under all of them.
+    `columns` contains each column under each alternative binning, for all of which this must hold. Only rules for both private
+    and released rows are used: the former ensure that each measured table with the other column also determines this column;
+    the latter, that the model reproduces the relation.
     """
     domains = {alternatives[0].name: _domain(alternatives[0]) for alternatives in columns}
     place_of = {alternatives[0].name: index for index, alternatives in enumerate(columns)}

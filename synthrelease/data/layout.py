@@ -33,8 +33,7 @@ class Layout:
     """The public shape of a table of counts: any number of columns, and the number of bins of each.
 
     Cells are ordered by the bin of the first column, then of the second, and so on. With at most 2^62 cells (`has_codes`), the
-    position of a cell in this order is its code. Otherwise a cell is identified by a few `words`, groups of neighbouring
-    columns that have a code each.
+    position of a cell is its code. Otherwise a cell has a few `words`, the codes of groups of neighbouring columns.
 
     Attributes
     ----------
@@ -109,13 +108,11 @@ class Layout:
 class CountedIndicators:
     """How to compute a column that lists which indicators are true in a row, such as `smoker + diabetic`.
 
-    Each true indicator adds a power of 2 of its own, so the sum identifies the set.
-
     Attributes
     ----------
     column : the position of this column in the layout.
-    marks : for each indicator's column, by position, the (n_atoms,) number that each of its atomic bins adds to the sum: a
-        power of 2, or 0 if the indicator is false.
+    marks : for each indicator's column, by position, the (n_atoms,) number that each of its atomic bins adds to a sum: a power
+        of 2 of its own, or 0 if the indicator is false.
     bins : the atomic bin of this column for each possible sum.
     """
 

@@ -29,15 +29,14 @@ ABSENT = "absent"
 
 @dataclass(frozen=True, kw_only=True)
 class Linked:
-    """How the members of a root (such as the persons of a household) are arranged in its wide record, one member after the
-    other.
+    """How the members of a root are arranged in its wide record.
 
     Attributes
     ----------
     key : the column of both files that identifies the root of a row. The released files contain new numbers in it.
-    size : the name of the column with the number of members.
+    size : the column with the number of members.
     names : the columns of the members' file.
-    slots : for each possible member, the names of its columns in the wide record, in the order of `names`.
+    slots : for each possible member, its columns in the wide record, in the order of `names`.
     whole : the columns of `names` in which an existing member always has a value.
     least : the smallest number of members; other roots are excluded.
     more : for a root with more members than slots: "first" keeps its first members, "drop" excludes the root with all its
@@ -75,15 +74,10 @@ class Linked:
         )
 
     def between(self, names: Sequence[str], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the smallest and the largest possible number of members in each cell of a table of columns of the wide record.
+        """Return the smallest and the largest possible number of members in each cell of a table with the columns `names`, of
+        these sizes.
 
-        Parameters
-        ----------
-        names, sizes : the columns of the table, and the number of bins of each column.
-
-        Returns
-        -------
-        tuple : two arrays of shape `sizes`. If no root is possible in a cell, the smallest number exceeds the largest.
+        If no root is possible in a cell, the smallest number exceeds the largest.
         """
         low, high = np.full(sizes, self.least), np.full(sizes, self.most)
         for axis, (name, size) in enumerate(zip(names, sizes, strict=True)):
@@ -103,24 +97,17 @@ class Linked:
         return next((index for index, slot in enumerate(self.slots) if name in slot), None)
 
     def empty(self, names: Sequence[str], sizes: Sequence[int], bins: Sequence[np.ndarray]) -> None:
-        """Set the columns of empty slots to their last bins, in place.
-
-        Parameters
-        ----------
-        names, sizes, bins : for each column of the wide record, its name, number of bins, and (n_rows,) bins.
-        """
+        """Set the columns of empty slots to their last bins, in place. The arguments have one entry for each column of the wide
+        record."""
         number = self.numbers(bins[names.index(self.size)])
         for index, slot in enumerate(self.slots):
             for column in map(names.index, slot):
                 bins[column][number <= index] = sizes[column] - 1
 
     def in_order(self, names: Sequence[str], bins: Sequence[np.ndarray], ordering: Container[str]) -> list[np.ndarray]:
-        """Return the bins with the members of each root sorted by their columns `ordering`.
+        """Return the (n_rows,) bins of the columns `names` with the members of each root sorted by the columns `ordering`.
 
-        Parameters
-        ----------
-        names, bins : for each column of the wide record, its name and (n_rows,) bins.
-        ordering : the columns by which members are sorted, for all slots or none. Only their bins are rearranged.
+        Only the bins of these columns, which are given for all slots or none, are rearranged.
         """
         ordered_bins = list(bins)
         columns = [tuple(map(names.index, same)) for same in zip(*self.slots, strict=True) if same[0] in ordering]
@@ -139,12 +126,8 @@ class Linked:
         return frozenset(name for slot in self.slots for name in slot)
 
     def slots_of(self, name: str, known: Container[str]) -> tuple[str, ...]:
-        """Return the columns of the wide record to which a name refers: `age` means `age_1`, `age_2` and so on.
-
-        Parameters
-        ----------
-        known : the columns of the wide record. A name in `known` refers to this column alone.
-        """
+        """Return the columns of the wide record to which a name refers: `age` means `age_1`, `age_2` and so on, unless `age` is
+        `known`."""
         plain = name.removeprefix(FIRST).removeprefix(OTHER)
         if name in known or plain not in self.names:
             return (name,)
@@ -165,13 +148,8 @@ def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Contain
 
 
 def in_slot(text: str, names: Container[str], place: int, other: int | None = None) -> str:
-    """Rewrite a condition on members' columns for the member at position `place` (from 1): for the second, "age > first.age"
-    becomes "age_2 > age_1".
-
-    Parameters
-    ----------
-    other : the position of the member to whom other.NAME refers.
-    """
+    """Rewrite a condition for the member at position `place` (from 1), and other.NAME for the member `other`: "age > first.age"
+    becomes "age_2 > age_1"."""
     places = {FIRST: 1, OTHER: other or place, "": place}
 
     def named(match: re.Match[str]) -> str:

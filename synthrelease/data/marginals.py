@@ -49,12 +49,7 @@ def added_up(table: np.ndarray, columns: Sequence[Hashable], names: Sequence[Has
 
 
 def with_merged_bins(table: np.ndarray, axis: int, into: Sequence[int] | np.ndarray, size: int) -> np.ndarray:
-    """Merge bins along one axis of a table by summing them. The type does not change.
-
-    Parameters
-    ----------
-    into : for each bin of the axis, its new bin, from 0 to `size` - 1.
-    """
+    """Merge bins along one axis of a table by summing them. `into` has the new bin of each bin. The type does not change."""
     merged = np.zeros((*table.shape[:axis], size, *table.shape[axis + 1 :]), dtype=table.dtype)
     np.add.at(np.moveaxis(merged, axis, 0), np.asarray(into), np.moveaxis(table, axis, 0))
     return merged
@@ -114,10 +109,10 @@ def bins_in_cells(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def steps_down(columns: int, largest: int) -> Iterable[_Step]:
-    """List the marginals with at most `largest` of the columns, each once, depth-first: each is computed from a larger one,
-    also listed, by summing over one column.
+    """List the marginals with at most `largest` of the columns, each once, depth-first, as pairs: the number of columns summed
+    over, and the remaining columns.
 
-    Each item is the number of columns summed over, and the remaining columns.
+    Each is computed from a larger one, also listed, by summing over one column.
     """
     return _few_steps(columns, largest) if columns <= _FEW_COLUMNS else _steps(tuple(range(columns)), largest)
 
@@ -203,8 +198,7 @@ class Lattice:
     Attributes
     ----------
     whole : the table as a full array; None if it would be too large (`has_full_array`).
-    parts : sparse tables whose sum is the table, if `whole` is None. They are not added up first, which would take much time
-        and save little memory.
+    parts : sparse tables whose sum is the table, if `whole` is None.
     pairs : the marginals of all pairs of columns, if `with_pairs` computed them.
     """
 
@@ -337,8 +331,7 @@ def differences(
     `largest` columns, and those in `named`.
 
     The values include every cell that occurs in either table, even if the difference is 0; for marginals with at most
-    DENSE_LIMIT cells, every cell. If at least half of all marginals of one size are named, all of this size are computed
-    together.
+    DENSE_LIMIT cells, every cell.
     """
     whole = difference(left, right)
     names_wanted, width = set(named), len(left.layout.sizes)
@@ -402,8 +395,8 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
 
 
 def with_pairs(table: Counts) -> Lattice:
-    """Return the marginals of a table of which nearly all pairs of columns will be needed: they are computed in advance, six
-    times as fast for 200 columns with 2 bins.
+    """Return the marginals of a table, with those of all pairs of columns computed in advance (six times as fast for 200
+    columns with 2 bins).
 
     If the table is a full array, or if the pairs have more than `KEPT_CELLS` cells, they are computed on request. A table with
     few distinct rows is not stored as a full array.

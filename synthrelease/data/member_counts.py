@@ -22,13 +22,8 @@ Result = TypeVar("Result")
 
 
 class BinnedCounts(Counts):
-    """Counts of rows on the bins of a transformation, with the counts of the same rows on atomic (the finest) cells.
-
-    Attributes
-    ----------
-    atoms : the counts of the same rows on atomic cells.
-    transformation : the map from atomic cells to the bins.
-    """
+    """Counts of rows on the bins of a transformation, with the counts of the same rows on atomic (the finest) cells,
+    `atoms`."""
 
     __slots__ = ("_cache", "atoms", "transformation")
     atoms: Counts
@@ -77,9 +72,7 @@ def stacked(
 
     Parameters
     ----------
-    rows, table : the definition of the rows, and the counts of the roots.
     number : (n_cells,) the number of members that a root in each cell has.
-    layout : the layout of the members' rows.
     bins : a function of a column and a position, which returns the (n_cells,) bins of the members there; any bin if a root has
         none.
     """
@@ -90,12 +83,8 @@ def stacked(
 
 
 def on_bins(rows: MemberRows, table: Counts, numbers: Mapping[str, Sequence[float | None]]) -> Counts:
-    """Count the rows that the roots of a wide table make in a table of members, on released bins.
-
-    Parameters
-    ----------
-    numbers : for each column of the wide record, the representative values of its bins.
-    """
+    """Count the rows that the roots of a wide table make in a table of members, on released bins. `numbers` are the
+    representative values of the bins of the wide record."""
     place_of = {name: at for at, name in enumerate(table.layout.columns)}
 
     def bins(name: str, seat: Seat) -> np.ndarray:
@@ -110,12 +99,10 @@ def on_bins(rows: MemberRows, table: Counts, numbers: Mapping[str, Sequence[floa
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOnBins:
-    """Counts the rows of members that follow from wide tables with the bins of one transformation.
+    """Counts the rows of members in wide tables with the bins of the transformation `wide`.
 
     Attributes
     ----------
-    rows : the definition of the members' rows.
-    wide : the transformation of the wide record.
     own : the columns whose exact values are counted, with the same atomic bins in all slots.
     """
 

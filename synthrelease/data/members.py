@@ -35,9 +35,9 @@ class MemberRows:
 
     Attributes
     ----------
-    linked : how members are arranged in the wide record.
-    of : "members" makes a row for each member. "others" makes a row for each member except the first; first.NAME is a column of
-        the first member. "pairs" makes a row for each ordered pair of members; other.NAME is a column of the second member.
+    linked : the arrangement of the wide record.
+    of : "members": a row for each member. "others": for each member except the first; first.NAME is a column of the first.
+        "pairs": for each ordered pair; other.NAME is a column of the second member.
     wide : the columns of the wide record. A row has all columns of its root.
     names : the columns of the rows. NAME is a column of the member, and "first.NAME - NAME" is the difference of two columns of
         numbers.

@@ -85,14 +85,8 @@ def _sentence(column: Column, kind: int, decimal: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadColumns:
-    """The columns that are read from the files of roots and of members, and combined in wide records (see `data.linked`).
-
-    Attributes
-    ----------
-    of_roots : the columns of the roots, except the number of members.
-    of_members : the columns of members.
-    places : for each slot, the positions of its columns in `of_members`.
-    """
+    """The columns that are read from the files of roots and of members. `places` are, for each slot, the positions of its
+    columns in `of_members`."""
 
     of_roots: Schema
     of_members: Schema

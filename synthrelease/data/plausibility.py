@@ -40,8 +40,7 @@ from synthrelease.errors import listing
 
 
 class AllowedCells:
-    """The combinations of bins that a mask allows, in lexicographic order, as the rows of an (n, n_columns) array in little
-    memory.
+    """The combinations of bins that a mask allows, in lexicographic order, as the rows of an array in little memory.
 
     Parameters
     ----------
@@ -69,13 +68,8 @@ MAX_MASK_CELLS = 50_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class Mask:
-    """The combinations of bins of some columns that plausibility rules forbid, such as "age under 15" with "married".
-
-    Attributes
-    ----------
-    columns : the positions of the columns in the layout.
-    forbidden : a boolean array with one axis for each column: True for implausible combinations.
-    """
+    """The combinations of bins of some columns, given by position, that plausibility rules forbid. `forbidden` has one axis for
+    each column."""
 
     columns: tuple[int, ...]
     forbidden: np.ndarray
@@ -83,11 +77,11 @@ class Mask:
 
 @dataclass(frozen=True, kw_only=True)
 class Plausibility:
-    """All plausibility rules for one kind of rows (private or synthetic), prepared for a table with given columns and bins.
+    """All plausibility rules for one kind of rows (private or synthetic) of a table.
 
     Rules that share columns are combined in one mask, so that masks remain exact when bins are merged: a product of sets over
     disjoint columns is wholly implausible if and only if one of its factors is. Rules for synthetic rows are combined only as
-    far as this exactness requires (see `apart` of `from_rules`).
+    far as this requires (see `apart` of `from_rules`).
 
     Attributes
     ----------
@@ -292,9 +286,8 @@ class FillerRows:
     """A fixed, public sequence of plausible rows, which fills up a table that has too few rows.
 
     Columns that rules connect form a group, and every other column is a group of its own. Row i takes, cyclically, the allowed
-    combination at position i in the first group, i + 1 in the second, and so on, so that all combinations occur nearly equally
-    often. If some rules have no mask, or if columns list indicators, the sequence repeats the plausible rows among the first
-    10,000.
+    combination at position i in the first group, i + 1 in the second, and so on, so that all occur nearly equally often. If
+    some rules have no mask, or if columns list indicators, the sequence repeats the plausible rows among the first 10,000.
 
     Raises
     ------

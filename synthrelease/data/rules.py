@@ -64,8 +64,8 @@ class Domain:
     Attributes
     ----------
     kind : "integer", "real" or "category".
-    bounds : the lowest and the highest value of a numeric column. If None, values in rules are not checked.
-    categories : the labels of a category column. If empty, values in rules are not checked.
+    bounds : the lowest and the highest value of a numeric column; None allows any number.
+    categories : the labels of a category column; empty allows any text.
     missing : whether the column has a bin for missing values, as `is missing` needs.
     """
 
@@ -142,8 +142,8 @@ def parse_rule(text: str, columns: Mapping[str, Domain], *, of_records: bool = F
 
     Parameters
     ----------
-    text : for example "mother_age < 23 and parity > 6".
-    columns : for each column, the values with which a rule may compare it.
+    text : such as "mother_age < 23 and parity > 6".
+    columns : the values with which a rule may compare each column.
     of_records : whether the rule may compare two columns, or count conditions.
 
     Raises
@@ -486,8 +486,7 @@ class RecordRule:
 
     Attributes
     ----------
-    rule : the parsed rule.
-    places : the position of each column of the rule in the layout.
+    places : the position of each column in the layout.
     of_bins : for each comparison with a value, two masks over the bins of its column: where it is true, and where it is false.
     ranges : for each numeric column, the lowest and the highest number in each bin.
     """
@@ -551,10 +550,7 @@ class RecordRule:
         """Return two boolean (n,) arrays: where one comparison or count of the rule is certainly true, and where certainly
         false.
 
-        Parameters
-        ----------
-        digits : for each column, by position, the (n,) bins of the records.
-        counted : for a count, the number of its parts that are certainly true, and the number of parts that may be true.
+        `counted` has, for a count, the numbers of its parts that are certainly true, and that may be true.
         """
         if isinstance(part, Comparison):
             true, false = self.of_bins[part]

@@ -222,14 +222,14 @@ class Column:
     Attributes
     ----------
     kind : "integer", "real" or "category".
-    description, unit : the steward's description of the column and its unit, for the documents of the release.
+    description, unit : the steward's description and unit of the column.
     source, part : the column of the file, and for dates the part that is used (`dates.PARTS`).
     minus : a column of the file with another date, or None. The released column then contains the days (or completed years, if
         `part` is "year") from this date to the date in `source`.
-    dates, minus_dates : the date formats of the columns `source` and `minus`; None if no dates are read from them.
+    dates, minus_dates : the date formats of `source` and `minus`, or None.
     bounds : the public lowest and highest value of a numeric column.
-    bounds_by : the person or source that stated the bounds.
-    edges : the inner edges of the atomic bins of a numeric column, in increasing order. Atomic bin i is [edges[i-1], edges[i]).
+    bounds_by : who stated the bounds.
+    edges : the inner edges of the atomic bins of a numeric column: atomic bin i is [edges[i-1], edges[i]).
     step : the step of the grid to which exact values are rounded: each counts as the representative value of its atomic bin, at
         most half a step away. None if no criterion computes with exact values; atomic bins are then as wide as the bins and the
         rules allow.
@@ -238,10 +238,10 @@ class Column:
         "clip" (numeric columns only) uses the nearest bound, "error" stops the program, "bin" makes a bin of their own.
     missing_label : the label of the bin for missing values, or "".
     outside_label : the category for texts that are not listed, or "".
-    characters : the number of leading characters of a text that are used; None for all characters.
+    characters : the number of leading characters of a text that are used; None for all.
     missing_values : texts that mean a missing value, besides those of the whole file.
     ordered : whether the bins are ordered, with distance 1 between neighbours, for the criterion of faithfulness.
-    atoms : the atomic bins, in the form of a binning.
+    atoms : the binning with the atomic bins.
     alternatives : the binnings from which a transformation chooses, by name.
     counts : for a column that lists indicators, their columns with the atomic bins in which the indicator is true; None for a
         column that is read from the file.
@@ -297,12 +297,8 @@ def label_of_set(names: Sequence[str]) -> str:
 
 
 def bins_of_sets(names: Sequence[str], labels: Sequence[str]) -> np.ndarray:
-    """Return the (2^n_names,) bin of every set of indicators: set number s contains indicator i if bit i of s is 1.
-
-    Parameters
-    ----------
-    labels : the labels of the bins, in order. All sets that have no label of their own belong to the last bin.
-    """
+    """Return the (2^n_names,) bin of every set of indicators: set number s contains indicator i if bit i of s is 1. Sets that
+    have no label belong to the last bin."""
     places = {label: place for place, label in enumerate(labels)}
     sets = ([name for bit, name in enumerate(names) if number >> bit & 1] for number in range(2 ** len(names)))
     return np.array([places.get(label_of_set(those), len(labels) - 1) for those in sets])
@@ -397,13 +393,8 @@ STEPS = 2**12
 
 @dataclass(frozen=True, kw_only=True)
 class ValueGrid:
-    """The grid to which the values of a column are rounded: multiples of a step between two bounds.
-
-    Attributes
-    ----------
-    step : the distance between neighbouring multiples.
-    edges : increasing numbers inside the bounds; values between two neighbouring edges have the same multiple.
-    """
+    """The multiples of a step to which the values of a column are rounded. `edges` are increasing numbers inside the bounds;
+    values between two neighbours have the same multiple."""
 
     step: float
     edges: tuple[float, ...]
@@ -417,7 +408,6 @@ def value_grid(bounds: tuple[float, float], *, whole: bool, step: float | None =
 
     Parameters
     ----------
-    whole : whether the column has whole numbers.
     step : the step that the specification states. By default, the smallest number 1, 2 or 5 times a power of ten that is at
         least a thousandth of the range, and at least 1 for whole numbers.
 
@@ -456,8 +446,7 @@ def value_limits(
 
     Parameters
     ----------
-    kind : "integer", "real" or "category".
-    numbers : the representative values of the bins, used only for categories.
+    numbers : the representative values of the bins of a category column.
     lower, upper : edges of the bins [lower, upper) of a numeric column, possibly infinite.
     bounds : public bounds of a numeric column, or None.
     """

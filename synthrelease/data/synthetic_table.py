@@ -53,15 +53,8 @@ def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -
 
 
 class SyntheticTable(Protocol):
-    """A public table: a differentially private output, or public rows. Each distinct row is stored once, on the bins of a
-    transformation, with its count.
-
-    Attributes
-    ----------
-    transformation : the binning of every column.
-    counts : the counts of the rows.
-    n : the number of rows.
-    """
+    """A public table of `n` rows: a differentially private output, or public rows. Each distinct row is stored once, on the
+    bins of a transformation, with its count."""
 
     @property
     def transformation(self) -> Transformation: ...

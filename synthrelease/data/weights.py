@@ -37,8 +37,7 @@ class Margin:
 
     Attributes
     ----------
-    columns : the names of the columns.
-    labels : for each column, the labels of its groups, in order.
+    labels : the labels of each column's groups, in order.
     into : for each column, the (n_bins,) groups of its bins: atomic bins in a specification, released bins for a table.
     totals : the total for each combination of groups, at least 0; the group of the last column changes fastest.
     """
@@ -225,10 +224,10 @@ class Weights:
     Attributes
     ----------
     of_cells : (n_cells,) the weight of each row of a cell.
-    smallest, largest : the smallest and the largest weight of a row.
+    smallest, largest : the smallest and the largest weight.
     design_effect : 1 + cv^2 of the weights over the rows (Kish 1965): the factor by which unequal weights increase the variance
         of a mean of independent rows.
-    cycles : number of cycles through all margins.
+    cycles : number of cycles of raking.
     deviation : the largest difference between a weighted count and its total, as a share of the total.
     joined : the groups that were merged.
     """
@@ -315,7 +314,7 @@ def _rake(
     """Adjust weights in cycles until the weighted counts meet all totals. Return the weights, 0 in cells whose total is 0, and
     the number of cycles.
 
-    Rows in the same cell of every margin with the same starting weight form a kind, with one weight.
+    Rows in the same cell of every margin with the same starting weight form a kind.
 
     Parameters
     ----------

@@ -190,8 +190,8 @@ def parquet_batches(file: Path, needed: Sequence[str], most_rows: int, most_byte
 
     Raises
     ------
-    InputError : if a needed column is missing, or its type does not consist of single values. A damaged file can cause any
-        error of the library (see `reading.whole`).
+    InputError : if a needed column is missing, or its type does not consist of single values. A damaged file can cause other
+        errors of the library (`reading.whole`).
     """
     import pyarrow.parquet as pq
 

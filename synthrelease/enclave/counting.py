@@ -61,13 +61,8 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
 
 
 class BinRule:
-    """Assigns bins to texts batch by batch, and records which forbidden values occurred.
-
-    Attributes
-    ----------
-    layout : the columns and their numbers of bins.
-    n_rows, problems, misfits : as in `CountedRows`, for all batches so far.
-    """
+    """Assigns bins to texts batch by batch, and records values without a bin (`n_rows`, `problems`, `misfits`, as in
+    `CountedRows`)."""
 
     def __init__(self, schema: Schema, policy: InputTable):
         self._schema, self._policy, self.layout = schema, policy, schema.layout

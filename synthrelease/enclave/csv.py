@@ -99,7 +99,6 @@ class Blocks:
 
     Parameters
     ----------
-    file, compressed, encoding : the path, whether it is compressed with gzip, and the encoding.
     longest : the number of characters after which a line may be cut, because the rest is not used.
     old_macs : whether lines may end with a carriage return alone if the file has no line feed.
     """
@@ -183,7 +182,7 @@ class PlainReader:
 
     Parameters
     ----------
-    width, places : the number of columns, and the indices of the columns to read.
+    width, places : the number of columns, and the indices of those to read.
     longest : the smallest length in bytes at which `csv` might refuse a line.
     """
 

@@ -72,8 +72,8 @@ def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence
 
 
 class _Column:
-    """Converts a column of Python values to texts, one value at a time, and lists each text once, or twice if only some of its
-    values are typed (see `Texts.typed`).
+    """Converts a column of Python values to texts, and lists each text once, or twice if only some of its values are typed (see
+    `Texts.typed`).
 
     Texts are cached only for types in `_SAME_TEXT`, whose equal values have equal texts, separately for each type, because
     True, 1 and 1.0 are equal in Python. Some decimals cannot be compared, and equal timestamps may have different offsets.

@@ -37,13 +37,9 @@ _FEW = 64
 def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) -> Counts:
     """Draw a uniformly random subset of `size` rows of a table, without replacement.
 
-    Parameters
-    ----------
-    size : from 0 to the number of rows of the table.
-
     Raises
     ------
-    ValueError : if `size` is outside this range.
+    ValueError : if the table has fewer rows.
 
     Notes
     -----

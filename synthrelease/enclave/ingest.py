@@ -90,7 +90,7 @@ class Fit:
 
     Attributes
     ----------
-    n_file : the public number of rows; with a key, the largest number of records that all persons together may have.
+    n_file : the public number of rows; with a key, the largest number of records of all persons.
     unread, many : messages with exact facts for the steward. `unread`: columns with texts that are not a number or date, or no
         member has the key of a root. `many`: columns in which more than one row in ten has no fitting value, keys of members
         without a root, and keys that are or may be written in two ways.

@@ -40,7 +40,6 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
     Parameters
     ----------
     source : the files of the roots and of their members, or a single file of members with the columns of their roots.
-    schema : the schema of the wide record.
 
     Raises
     ------
@@ -85,7 +84,7 @@ class _Rows:
 
     Attributes
     ----------
-    marks : (n_rows, 2) digests of the keys of the rows.
+    marks : (n_rows, 2) digests of the keys.
     of_root : for each column of the roots, the (n_rows,) bins; negative if a row has no bin.
     of_member : for each column of the members, the (n_rows,) bins, in several arrays if slots have different bins.
     order : the sort keys of the members, the most significant first.

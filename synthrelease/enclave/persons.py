@@ -120,7 +120,7 @@ def first_rows(
 
     Parameters
     ----------
-    rows : batches with the columns of the schema and the columns of `unit`.
+    rows : batches with the columns of the schema and of `unit`.
     unit : how rows are assigned to persons, by a key. Rows without a key are excluded.
     entropy : the source of the coins; for private files, the operating system.
     rule : the rule that assigns a bin to each text; by default the bins of the schema.
@@ -158,14 +158,12 @@ def first_rows(
 class Persons:
     """Collects the keys of all persons, as digests, and the first rows of each among the rows added so far.
 
-    A row that comes after k other rows of the same person is discarded, so memory grows with the number of persons and not of
-    rows.
+    Later rows are discarded, so memory grows with the number of persons and not of rows.
 
     Parameters
     ----------
-    rule : the rule that assigns a bin to each text.
     most : k, the largest number of rows of each person.
-    n_orders : the number of columns by which the rows are sorted.
+    n_orders : number of columns by which rows are sorted.
     """
 
     def __init__(self, rule: BinRule, most: int, n_orders: int):
@@ -185,7 +183,7 @@ class Persons:
         ----------
         read : the number of rows read, with or without a key.
         marks : (n, 2) digests of all rows with a key, kept or not.
-        of_rows, order, bins : for the kept rows: digests, sort keys with the coin last, and the bins of each column.
+        of_rows, order, bins : digests, sort keys with the coin last, and bins of the kept rows.
         """
         self._marks.append(different(marks))
         for column, more in zip(self._rows, [of_rows[:, 0], of_rows[:, 1], *order, *bins], strict=True):

@@ -92,7 +92,7 @@ def read_key(path: Path) -> SplitKey:
 
     Raises
     ------
-    InputError : if the file does not exist, contains no key, or other users have permissions for it (except on Windows).
+    InputError : if there is no key, or other users have permissions for the file (except on Windows).
     """
     content, problem = "", "There is no such file. It should contain the secret key of the split"
     try:

@@ -31,7 +31,7 @@ def package_batches(package: Package, path: Path, needed: Sequence[str], encodin
 
     Parameters
     ----------
-    encoding : the encoding of texts in a file that does not state it, unless this setting is "utf-8".
+    encoding : the encoding of texts if the file states none, except "utf-8".
 
     Raises
     ------

@@ -41,7 +41,7 @@ class Digits:
 
     Attributes
     ----------
-    of_text : (n_texts,) int64, the atomic bin of each text, or MISSING, OUTSIDE or WRONG if a text has no bin.
+    of_text : (n_texts,) int64, the atomic bin of each text, or MISSING, OUTSIDE or WRONG.
     codes : (n_rows,) index of each row's text. Some texts may occur in no row.
     """
 
@@ -61,12 +61,8 @@ class Digits:
 
 
 class Known(dict[str | None, int]):
-    """Caches the bins of a column's texts.
-
-    Parameters
-    ----------
-    rule : a function that returns the bin of a text. It depends only on this text, so the cache does not change any result.
-    """
+    """Caches the bins of a column's texts. `rule` returns the bin of a text, which depends on nothing else, so the cache
+    changes no result."""
 
     MOST = 2**17
     LONGEST = 50

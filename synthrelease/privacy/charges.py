@@ -317,7 +317,6 @@ class RowsRule:
         is a number in the specification. "exact": m = K, the number of kept rows, is published exactly, and the guarantee does
         not protect whether the rules keep a record.
     epsilon : the epsilon of the noisy count, above 0; None unless `way` is "counted".
-    stated : the number of rows in the specification, or None.
     """
 
     way: Way = "whole"

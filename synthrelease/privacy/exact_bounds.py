@@ -37,13 +37,8 @@ class Law(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Geometric:
-    """A geometric distribution, possibly cut off: Pr[X = i] is proportional to exp(-rate i), for i = 0, 1, 2, ..., below `end`.
-
-    Attributes
-    ----------
-    rate : the rate in the exponent, an exact number above 0.
-    end : the strict upper limit of X, or None if X is unbounded.
-    """
+    """A geometric distribution, possibly cut off: Pr[X = i] is proportional to exp(-rate i), rate > 0, for i = 0, 1, 2, ...,
+    below `end`, if any."""
 
     rate: Fraction
     end: int | None = None
@@ -64,12 +59,7 @@ class Geometric:
 
 @dataclass(frozen=True, kw_only=True)
 class HalfGaussian:
-    """A half Gaussian distribution on integers: Pr[X = i] is proportional to exp(-rate i^2), for i = 0, 1, 2, ...
-
-    Attributes
-    ----------
-    rate : the rate in the exponent, an exact number above 0.
-    """
+    """A half Gaussian distribution on integers: Pr[X = i] is proportional to exp(-rate i^2), rate > 0, for i = 0, 1, 2, ..."""
 
     rate: Fraction
 

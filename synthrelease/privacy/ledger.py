@@ -167,14 +167,13 @@ class ChargedRun:
 
     Attributes
     ----------
-    domain : the SHA-256 digest (64 hexadecimal digits) of the domain of a release that publishes its number of rows exactly;
-        otherwise None.
+    domain : the SHA-256 digest of the domain of a release that publishes its number of rows exactly, or None.
     piece, split : the piece of the register that the release reads, and the split, or None for a release of all rows, charged
         to every piece.
     year : the year of the release in a multi-year plan, or None.
-    cap : for a scout, or a release after a scout, the cap on both together; otherwise None.
+    cap : the cap on a scout and the release after it, for these runs.
     scouts : whether the run is a scout.
-    key : for a scout, or a release after a scout, the column that identifies the person, or None if each row is a record.
+    key : for the same runs, the column that identifies the person, or None if each row is a record.
     """
 
     domain: str | None = None
@@ -460,12 +459,7 @@ def load_ledger(path: str | Path, *, dataset: str | None = None, expect_head: st
 
 
 def renew_head(path: str | Path, expect_head: str) -> Statement:
-    """Recreate a lost or damaged head file of a ledger that contains the last head in the steward's logbook.
-
-    Raises
-    ------
-    LedgerError : if the ledger does not contain this head, or is damaged.
-    """
+    """Recreate the head file of a ledger that contains the last head in the steward's logbook; otherwise raise LedgerError."""
     ledger = Ledger(path=_resolved(path), expect_head=expect_head)
     with connected(ledger.path, writable=True) as database:
         database.execute("BEGIN IMMEDIATE")

@@ -124,14 +124,9 @@ def _only(values: Iterable[Value | None]) -> Value | None:
 def notes_of(text: object, earlier: Sequence[Notes]) -> Notes:
     """Parse the stored text of the notes of an entry.
 
-    Parameters
-    ----------
-    text : the stored text, as `Notes.text` writes it.
-    earlier : the notes of earlier entries that record a split or a multi-year plan.
-
     Raises
     ------
-    ValueError : if the text is not valid or contradicts the earlier split or plan.
+    ValueError : if the text is not valid or contradicts `earlier`, the notes with a split or a multi-year plan.
     """
     split, horizon = _only(notes.split for notes in earlier), _only(notes.horizon for notes in earlier)
     result = _read(text) if isinstance(text, str) else None

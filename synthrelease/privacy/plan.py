@@ -47,10 +47,7 @@ def loss_text(total: Charge) -> str:
 def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
     """Raise BudgetError for a delta above 1 / (10 n), with which whole records might be published, whatever the epsilon.
 
-    Parameters
-    ----------
-    n : the public number of rows, or 1 if it is not yet known.
-    spent : whether the budget is already reserved, for the message.
+    An unknown public number n of rows is given as 1. With `spent`, the message says that the budget is reserved.
     """
     if not delta * n <= Fraction(1, 10):
         rows = f"the number of rows ({n:,})" if n > 1 else "the number of rows"
@@ -134,13 +131,7 @@ def replacing_one(by_library: Charge) -> Charge:
     """Convert a library's charge for adding or removing one record into the charge for replacing one record: one removal and
     one addition.
 
-    Parameters
-    ----------
-    by_library : the library's charge: pure, approximate or zero-concentrated.
-
-    Returns
-    -------
-    A charge of the same name, with the library's charge as its part.
+    The library's charge (pure, approximate or zero-concentrated) is the part of the result.
 
     Raises
     ------
@@ -222,13 +213,10 @@ class Plan:
 
         Parameters
         ----------
-        once, per_round, after : as in `Plan`.
-        rule : the rule by which rounds are repeated.
-        delta : the delta of the whole release.
         partition : how rows are divided at random between generator and criteria, or None.
         sharing : names of charges after the rounds that pay for one common noise vector, and count as one mechanism if the plan
             has a curve.
-        cap : the cap on scout and release together, or None without a scout.
+        cap : the cap on scout and release, or None.
 
         Raises
         ------
@@ -346,12 +334,7 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
 
 def stated_as_curves(total: Charge, delta: Fraction) -> Charge:
     """Convert the total of a plan to (epsilon, delta) as earlier versions did: all parts, even pure ones, are added as Renyi
-    curves.
-
-    Raises
-    ------
-    BudgetError : if delta is not between 0 and 1.
-    """
+    curves."""
     check_above_0(delta)
     because = f"all curves added, then stated at delta = {float(delta):g} (Canonne, Kamath & Steinke 2020, Proposition 12)"
     epsilon = total.curve().epsilon(delta)
@@ -405,10 +388,7 @@ class RowsLeftOut:
 
         Parameters
         ----------
-        way, margin : as in `RowsRule`.
         n_file, n : number of records of the file (None if not public), and of rows that the release used.
-        one_each : whether each person has at most one record.
-        secret_piece : whether the release reads a secret piece of the register.
         """
         if way != "counted" or n_file is None or not one_each or secret_piece:
             return None
@@ -499,7 +479,6 @@ class Horizon:
 
     Attributes
     ----------
-    first : the first year.
     epsilons : for each year, the largest epsilon of its release for one record.
     delta : the largest delta of a release for one record, in every year.
     in_year, in_all : largest number of records of a person in the file of one year, and of all years.

@@ -90,7 +90,7 @@ def inverted(law: Law, random_bits: Callable[[int], int], word: int | None = Non
 
     Parameters
     ----------
-    random_bits : function that returns a given number of independent fair bits, as an integer.
+    random_bits : function that returns so many independent fair bits, as an integer.
     word : the first `step` bits if they were already read, or None.
     step : number of bits that are read at once.
 
@@ -231,7 +231,6 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
 
     Parameters
     ----------
-    scale : the scale of the noise, above 0.
     size : 0 or more. The distribution of each number is the same for every size.
     read : function that returns uniform bytes.
 

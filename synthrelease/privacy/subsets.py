@@ -20,14 +20,7 @@ MOST_PIECES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class SplitRule:
-    """The piece of a split register that a release reads.
-
-    Attributes
-    ----------
-    by : the column of the file with the public record number, which is not released.
-    piece : the number of the piece, from 1 to `of`.
-    of : the number of pieces.
-    """
+    """The piece, from 1 to `of`, of a split register that a release reads. `by` is the column with the public record number."""
 
     by: str
     piece: int
@@ -36,7 +29,7 @@ class SplitRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """The facts that a ledger records about a split of a register. Each fact is public or a digest.
+    """The facts that a ledger records about a split of a register.
 
     Attributes
     ----------

@@ -63,13 +63,13 @@ class Package:
 
     Attributes
     ----------
-    name : name of the format for messages.
+    name : the name for messages.
     parser : the suffix of the pyreadstat function that reads the format.
-    origin : the date and time that the number 0 represents.
-    dates, moments, times : regular expressions for the display formats of dates, of dates with a time, and of times of day.
-    day : the unit in which dates are counted.
-    tick : the unit in which dates with a time and times of day are counted.
-    letters : letters that mark special missing values in columns of numbers, such as .a in Stata.
+    origin : the moment that the number 0 represents.
+    dates, moments, times : patterns of the display formats of dates, of dates with a time, and of times of day.
+    day : the unit of dates.
+    tick : the unit of dates with a time and of times of day.
+    letters : letters of special missing values, such as .a in Stata.
     block : the block size in bytes, of which the size of a complete file is a multiple.
     """
 

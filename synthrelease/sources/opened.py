@@ -77,7 +77,6 @@ class OpenTable:
     Attributes
     ----------
     connection : the connection of DuckDB or SQLite, or the engine of SQLAlchemy.
-    names : the names of the columns.
     select : a function that returns the SELECT statement for all rows of these columns.
     types : the type of each column, by name; empty if none are declared.
     has_row : a function that returns whether the table has a row; None for a view, whose rows would have to be computed.

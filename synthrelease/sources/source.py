@@ -185,8 +185,7 @@ class Source:
         Parameters
         ----------
         data : the path, pattern or URI of the table, or a `Source`.
-        table : name of the table in a database.
-        members : path or URI of the second of two linked tables, such as the persons of households.
+        members : the second of two linked tables.
 
         Raises
         ------
