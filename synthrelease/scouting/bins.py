@@ -231,14 +231,14 @@ def _roundest(cells: _Cells, places: Sequence[int]) -> int | None:
 
 
 def _roundness(number: Fraction) -> int:
-    """Return the rank of a number by the largest of ..., 0.5, 1, 2, 5, 10, ... that divides it: 200 ranks above 110."""
+    """Return the rank of a number by the largest of ..., 1, 2, 5, 10, ... that divides it, so that 200 ranks above 110."""
     if not number:
         return 1000
     return max((rank for rank, step in enumerate(ROUND, 1) if not number % step), default=0)
 
 
 def _mean(low: Fraction, high: Fraction, whole: bool, cells: _Cells) -> float:
-    """Return the mean of a bin as if each row were at the middle of its cell, or the middle of a bin without rows."""
+    """Return the mean of a bin, with each row at the middle of its cell; for a bin without rows, the middle."""
     mass = sum(count for _, _, count in cells)
     if not mass:
         return float(low + high - whole) / 2

@@ -51,9 +51,10 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
 
 
 def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRule:
-    """Return the rule for the number of rows: stated, all rows of the file, the exact number of used rows, or a noisy count.
+    """Return the rule for the number of rows of a release.
 
-    A stated number comes first, and then all rows, if the release certainly uses them.
+    A stated number is used first. Otherwise it is the number of rows of the file, if all are certainly used, or else the
+    exact number of used rows (`rows` = "exact") or a noisy count.
     """
     dropped = any("drop" in (column.missing, column.outside) for column in schema.columns if column.counts is None)
     setting = release.input.rows

@@ -286,10 +286,9 @@ def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
 
 
 def unnamed_pairs(spec: ReleaseSpec, path: str | Path) -> tuple[str, ...]:
-    """Return the pairs of columns that the rehearsal lost and [not_promised] does not list; empty for a rehearsal of other
-    files.
+    """Return the pairs of columns whose association the rehearsal lost, and which [not_promised] does not list.
 
-    Raises SpecError if the file cannot be read.
+    The result is empty if other files were rehearsed. Raises SpecError if the file cannot be read.
     """
     verdict = _read(path).verdict
     same = verdict is not None and verdict.judged == judged_digest(spec.tables) and not spec.not_promised.dependence

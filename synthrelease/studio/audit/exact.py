@@ -197,7 +197,7 @@ def absolute(criterion: AbsoluteMarginalError, rows: RowCounts, tables: np.ndarr
 
 
 def weighted(criterion: WeightedMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the largest error of the sum of weights in a cell, as a share of all: max |sum w (R - S)| / sum w S.
+    """Return the largest error of the sum of weights in a cell: max |sum w (R - S)| / sum w S.
 
     w is the value of a column, and R, S are the private and synthetic rows; bound max w / sum w S (theory 3.20, weighted
     marginal error). It is void if no synthetic row has a weight.
@@ -236,9 +236,7 @@ def _sub_tables(
 
 
 def mean_distance(criterion: MeanMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return sum |r - s| / 2n over the cells of a sub-table, as a mean over sub-tables; bound 1/n (theory 3.10, distances
-    of tables).
-    """
+    """Return the mean over sub-tables of the distance sum |r - s| / 2n; bound 1/n (theory 3.10, distances of tables)."""
     n = max(1, int(synthetic.sum()))
     moved = [differences.sum(axis=1) for differences in _sub_tables(criterion, rows, tables, synthetic)]
     return ExactFigures(numerators=np.sum(moved, axis=0), denominator=2 * n * len(moved), bound=Fraction(1, n))
@@ -247,7 +245,7 @@ def mean_distance(criterion: MeanMarginalError, rows: RowCounts, tables: np.ndar
 def quantile_distance(
     criterion: QuantileMarginalError, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray
 ) -> ExactFigures:
-    """Return the least d such that a share of `quantile` of the sub-tables has sum |r - s| / 2n of at most d; bound 1/n."""
+    """Return the distance sum |r - s| / 2n that a share `quantile` of the sub-tables does not exceed; bound 1/n."""
     n = max(1, int(synthetic.sum()))
     moved = np.sort([differences.sum(axis=1) for differences in _sub_tables(criterion, rows, tables, synthetic)], axis=0)
     least = math.ceil(Fraction(str(criterion.quantile)) * len(moved))
@@ -315,10 +313,10 @@ def _groups(criterion: InGroups, rows: RowCounts) -> list[np.ndarray]:
 def conditional_median(
     criterion: ConditionalMedian, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray
 ) -> ExactFigures:
-    """Return the largest error of a group's quantile of order q, in rows divided by n: max of B - q n_g and A - (1 - q) n_g.
+    """Return the largest error of a group's quantile of order q, in rows divided by n.
 
-    Of the n_g rows of a private group, B lie more than `within` bins below the quantile of the synthetic rows, and A more
-    than `within` bins above it; bound 1/n (theory 3.11, conditional medians).
+    It is max of B - q n_g and A - (1 - q) n_g. Of the n_g rows of a private group, B lie more than `within` bins below the
+    quantile of the synthetic rows, and A more than `within` bins above it; bound 1/n (theory 3.11, conditional medians).
     """
     n, bins, groups = max(1, int(synthetic.sum())), rows.columns[criterion.column], _groups(criterion, rows)
     values = np.unique(bins[bins != _MISSING]).tolist()
@@ -338,8 +336,7 @@ def conditional_median(
 
 
 def proportions(criterion: DifferenceInProportions, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return the largest error of the share of a group's rows that are in given bins: max over groups of |a_g - p_g n_g| /
-    m_g.
+    """Return the largest error of the share of a group's rows in given bins: max |a_g - p_g n_g| / m_g.
 
     A private group has n_g rows, a_g of them in the bins; the synthetic group has m_g rows, a share p_g of them in the
     bins. Bound 1 / min m_g (theory 3.12, difference in proportions).
@@ -433,8 +430,8 @@ def prediction(
 
 
 def one_step(criterion: RegressionOneStep, rows: RowCounts, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """Return how far the slope of a private regression is from the synthetic one, by one step: |sum of (a - mean_S a) r| /
-    (n sd_S a).
+    """Return how far a private regression slope is from the synthetic one, by one step: |sum of (a - mean_S a) r| / (n sd_S
+    a).
 
     The sum is over private rows, for a feature a and the target b, with r = b - clip(line of S) the residual from the line
     of the synthetic rows S (theory 3.4, one-step regression). Bound 2 max |(a - mean_S a) r| / (n sd_S a), in units of 1 /

@@ -147,8 +147,7 @@ class Unanswered(Exception):
 
 
 class ReplayedEntropy(SystemEntropy):
-    """A source of entropy that gives fixed answers, so that a run can be repeated on another table. Public draws come from
-    a key.
+    """A source of entropy that repeats given answers, for a run on another table. Public draws come from a key.
 
     Parameters
     ----------
@@ -350,7 +349,7 @@ class _Reports(SystemEntropy):
 
 
 class _EqualShares:
-    """A model in which all cells of a table have the same count, in place of a fitted model: a fit costs time, not privacy."""
+    """A model with the same count in every cell, in place of a fitted model, which costs time but no privacy."""
 
     def __init__(self, domain: Any, measured: list[Any], rows: int):
         self.domain, self.cliques, self._rows = domain, [table.clique for table in measured], rows

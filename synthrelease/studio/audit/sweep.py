@@ -36,8 +36,7 @@ Table = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """A check to run: one criterion (or joint test) is computed on all tables of a tiny world, to see whether its
-    sensitivity is right.
+    """One criterion (or joint test) to compute on all tables of a tiny world, to see whether its sensitivity is right.
 
     Attributes
     ----------

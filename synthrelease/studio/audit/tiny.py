@@ -321,7 +321,7 @@ def _rows(counts: Counts) -> Rows:
 
 
 def public_sequence(layout: Layout, size: int) -> Rows:
-    """Return the public rows with which the program fills up a table that is too small, in the order in which it adds them."""
+    """Return the public rows that fill up a table that is too small, in the order of the program."""
     prefixes = [Counter(_rows(filler(layout).first(length))) for length in range(size + 1)]
     return tuple(next(iter((longer - shorter).elements())) for shorter, longer in pairwise(prefixes))
 

@@ -216,7 +216,7 @@ def swap_report(original: Counts, swapped: Counts, swapping: PermutationSwapping
 
 
 def _wrong_share(original: Counts, swapped: Counts) -> float:
-    """Return the share of records in a wrong cell after swapping: sum |r - s| / 2n over the counts r, s of all cells."""
+    """Return the share of records in a wrong cell after swapping: sum |r - s| / 2n over the counts r, s of cells."""
     union = original + swapped
     at = [(table.counts, table.find(union.bins)) for table in (original, swapped)]
     counts = [np.where(position >= 0, of_table[position], 0) for of_table, position in at]

@@ -109,7 +109,7 @@ def _is_cut(values: np.ndarray, counts: np.ndarray, inside: np.ndarray, outside:
 
 
 def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, ...]:
-    """Return limits that give 0 a bin of its own if at least 5% of the rows have it; empty if 0 is the largest value."""
+    """Return limits that give 0 a bin of its own; empty for less than 5% of the rows, or if 0 is the largest value."""
     at = int(np.searchsorted(values, 0))
     if at + 1 >= len(values) or values[at] != 0 or counts[at] < OWN_ZERO * counts.sum():
         return ()
@@ -143,7 +143,7 @@ def _even(
 
 
 def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[list[float], list[float]] | None:
-    """Return limits such as 1, 10, 100, ... for coarse and 1, 2, 5, 10, ... for fine bins, or None if values are not skewed."""
+    """Return coarse limits such as 1, 10, 100 and fine limits such as 1, 2, 5, 10, or None if values are not skewed."""
     if (ends := skewed(values, counts)) is None:
         return None
     low, high = ends
@@ -187,9 +187,7 @@ def _divisors(step: float, whole: bool) -> list[float]:
 
 
 def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed: Sequence[float]) -> tuple[float, ...]:
-    """Select limits between bins: all in `fixed`, and each in `limits` that leaves both bins next to it at least 1% of the
-    rows.
-    """
+    """Return the limits in `fixed`, and those in `limits` that leave at least 1% of the rows in both bins next to them."""
     chosen = list(fixed)
     for limit in sorted({_plain(limit) for limit in limits if values[0] < limit <= values[-1]} - set(fixed)):
         trial = sorted([*chosen, limit])
@@ -416,7 +414,7 @@ def _line_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
 
 
 def _quantiles(values: np.ndarray, counts: np.ndarray, bounds: Range, share: float) -> Range:
-    """Return the range of all rows except a share at each end, each end rounded outward by at most a twentieth of the width."""
+    """Return the range of all rows except a share at each end, rounded outward by at most a twentieth of the width."""
     cumulated = np.cumsum(counts)
     rows = int(cumulated[-1])
     first, last = (int(np.searchsorted(cumulated, at, side="right")) for at in (share * rows, (1 - share) * rows))

@@ -95,7 +95,7 @@ def are_too_many(texts: Mapping[str, int]) -> bool:
 
 
 def share_of_frequent(texts: Mapping[str, int]) -> float:
-    """Return the share of the rows with a frequent code: one of at most 39 codes with at least 0.25% of the rows each."""
+    """Return the share of the rows with frequent codes: at most 39 codes with at least 0.25% of the rows each."""
     return sum(texts[text] for text in _frequent(texts)) / sum(texts.values())
 
 
@@ -367,8 +367,9 @@ Ranks = Mapping[str, float] | Mapping[str, tuple[float, float]]
 
 
 def _of_ranges(words: Mapping[str, str]) -> Ranks | None:
-    """Return the ends of each range, such as (5, 14) for "5 to 14", or None unless all are ranges of one unit without
-    overlap.
+    """Return the ends of each range, such as (5, 14) for "5 to 14", or None.
+
+    All strings must be ranges of one unit without overlap.
     """
     ranges, units, n_wide = dict[str, tuple[float, float]](), set[frozenset[str]](), 0
     for text, word in words.items():

@@ -229,7 +229,7 @@ def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair], important: S
 
 
 def sizes(n_columns: int, errors: float) -> Iterator[int]:
-    """Yield numbers of columns for smaller and smaller drafts, such as 20, 14, 10, 7, 5, 3 and 2, each 70% of the one before.
+    """Yield numbers of columns for ever smaller drafts, such as 20, 14, 10, 7, 5, 3 and 2: each is 70% of the one before.
 
     The second is smaller if the errors are large, because errors grow with the square of the number of columns.
 

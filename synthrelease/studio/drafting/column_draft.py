@@ -345,8 +345,9 @@ class Answers:
 
     @property
     def label_of_missing(self) -> str:
-        """The label of the bin of missing values: "missing", the common label of all missing codes in the codebook, or
-        "code -1" for a single negative code without a label.
+        """The label of the bin of missing values, such as "missing" or "code -1".
+
+        It is the common label of all missing codes in the codebook, or states a single negative code without a label.
         """
         labels = {self.entry.labels[text] for text in self.missing_values if text in self.entry.labels}
         if len(self.below_zero) == len(self.missing_values) == 1:
@@ -628,9 +629,7 @@ _STANDS_FOR_NONE = re.compile(r"0+|9+|-\d+|x+|" + "|".join(map(re.escape, sorted
 
 
 def missing_keys(times: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the values of a key, such as 0 or 99999, that seem to mean an unknown key: far more rows have them than any
-    other.
-    """
+    """Return the values of a key, such as 0 or 99999, that far more rows have than any other: the key seems unknown there."""
     most = max(times, key=times.__getitem__, default="")
     others = {text: often for text, often in times.items() if text != most and not _STANDS_FOR_NONE.fullmatch(text)}
     if not others:

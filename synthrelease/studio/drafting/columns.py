@@ -114,8 +114,9 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
 
 
 def _are_years(values: np.ndarray) -> bool:
-    """Return whether numbers are calendar years: within 1850 to 2100, over at most 150 years, with at least 40% of these
-    years (or of the multiples of 5, if only such years occur).
+    """Return whether numbers are calendar years from 1850 to 2100, over at most 150 years.
+
+    At least 40% of these years occur (or of the multiples of 5, if only such years occur).
     """
     in_range = values[0] in _YEARS and values[-1] in _YEARS and values[-1] - values[0] <= 150
     return bool(in_range and _filled(values) >= 0.4)
@@ -146,7 +147,7 @@ def _are_rounded(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _unit_of(values: np.ndarray, rows: np.ndarray) -> int:
-    """Return the unit, such as 60 minutes, of which at least 90% of the rows have a multiple, or 0 if there is none."""
+    """Return the unit, such as 60 minutes, that divides the numbers of at least 90% of the rows, or 0 if there is none."""
     for unit in (60, 30, 15, 12):
         whole = values % unit == 0
         others = rows[~whole].mean() if not whole.all() else 0.0
@@ -932,7 +933,7 @@ def _are_alike(apart: np.ndarray, column: np.ndarray, known: np.ndarray, slack: 
 
 
 def _parts(column: DateColumn, used_names: Collection[str]) -> list[ColumnDraft]:
-    """Draft the year of a date, if there are several years, and its month (the ISO week if dates span at most six months)."""
+    """Draft the year (if several) and the month of a date, or the ISO week if the dates span at most six months."""
     different, times = np.unique(column.days[column.known], return_counts=True)
     days = dict(zip([date.fromordinal(int(day)) for day in different], times.tolist(), strict=True))
     months, weeks = {(day.year, day.month) for day in days}, {day.isocalendar()[:2] for day in days}
@@ -1109,8 +1110,9 @@ def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
 
 
 def _with_shared_texts(answers: Mapping[str, Answers]) -> dict[str, Answers]:
-    """Mark columns (`shared`) that have at least a fifth of their strings in common with another column that is no key, as
-    a second diagnosis has with the first.
+    """Mark columns (`shared`) with at least a fifth of their strings in common with another, such as a second diagnosis.
+
+    The other column is no key.
     """
     wide = {
         source: column for source, column in answers.items() if len(column.texts) > MAX_CATEGORIES and not column.are_numbers

@@ -111,17 +111,15 @@ class DraftStanding:
 
     @property
     def tells(self) -> bool:
-        """Whether the public file can show which share of the associations a draft preserves: some columns are associated,
-        and the share can be estimated.
-        """
+        """Whether the public file can show the preserved share: some columns are associated, and the share can be estimated."""
         return self.kept is not None and self.kept.strong > 0 and self.kept.share is not None
 
     @property
     def errors(self) -> float:
         """The loss of accuracy of a draft, divided by the largest acceptable loss; infinite if `kept` is None.
 
-        The loss is the share of the associations that fits lose. If this share is unknown, it is the excess of the error of
-        fits over the error of independent columns.
+        The loss is the share of the associations that fits lose. If no columns are associated or this share is unknown, it
+        is the excess of the error of fits over the error of independent columns.
         """
         if self.kept is None:
             return math.inf
@@ -137,8 +135,8 @@ class DraftStanding:
 
     @property
     def good(self) -> bool:
-        """Whether the draft is good: accurate enough, and with a criterion about pairs of columns, unless no columns are
-        associated.
+        """Whether the draft is good: accurate enough, and with a criterion about pairs of columns if these can be judged
+        (`tells`).
         """
         return self.preserves() and (self.judged or not self.tells)
 
@@ -333,10 +331,10 @@ def _criterion_of(draft: CriterionDraft, spec: ReleaseSpec) -> Criterion:
 
 
 def _between_samples(best_figure: float, rows: int) -> float:
-    """Return the margin of a threshold for sampling error, as a share of the rows: 2 (sqrt(n) / 2) / n for a median, else 0.
+    """Return the margin of a threshold for sampling error, as a share of the rows; 0 unless the criterion is of a median.
 
-    These are two standard deviations of the rank of a sample median. Only a criterion whose value can be below 0, as for a
-    median, does not contain the difference of two samples.
+    The margin is two standard deviations of the rank of a sample median: 2 (sqrt(n) / 2) / n. All other criteria, whose
+    values are not below 0, contain the difference of two samples.
     """
     return 1 / math.sqrt(rows) if best_figure < 0 else 0.0
 
@@ -673,8 +671,7 @@ def _same_gaps(counts: np.ndarray) -> bool:
 def _of_gaps(
     cause: Column, answered: Column, of_asked: Binning, of_answered: Binning, counts: np.ndarray
 ) -> Iterable[Suggestion]:
-    """Yield rules such as `age < 18 and wage is not missing`, about bins in which the second column is always or never
-    missing.
+    """Yield rules such as `age < 18 and wage is not missing`: in these bins, the second column is always or never missing.
 
     Parameters
     ----------

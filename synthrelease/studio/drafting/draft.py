@@ -881,8 +881,7 @@ def in_order_of_use(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def in_fitting_bins(ground: Ground, most: Fraction, above: Fraction = Fraction(0)) -> Tried:
-    """Fit the most preferred plan and, if its draft is not good, the next; return the first good draft, or that of the best
-    plan.
+    """Fit the most preferred plan and, if its draft is not good, the next, and return the first good or the first draft.
 
     Parameters
     ----------
@@ -968,7 +967,7 @@ def smaller_draft(ground: Ground, whole: Tried) -> Tried:
 
 
 def what_would_help(whole: Tried) -> str:
-    """Return advice for too few rows: an epsilon, or a number of rows, for a good draft of all columns; or an empty string."""
+    """Return an epsilon, or a number of rows, at which a draft of all columns would be good, as advice, or ""."""
     race, limit, n_rows = whole.ground.race, whole.choices.limit, round(whole.ground.table.total)
     for total in (total for total in (3, 5, 8, 12, 20) if total > limit):
         raced = race.at(Fraction(total))

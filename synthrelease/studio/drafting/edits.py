@@ -556,9 +556,7 @@ _OF_ONE = ("name", "threshold", "epsilon", "reason")  # Settings that may differ
 
 
 def _edits_of_leaving_out(path: Path_, old: Any, new: Any) -> Iterable[Edit]:
-    """Yield the changes that turn an old value in a TOML file into a new one, element by element, so that lists keep their
-    layout.
-    """
+    """Yield the changes from an old to a new value in a TOML file, element by element, so that lists keep their layout."""
     if new is None:
         yield Edit(path=path)
     elif isinstance(old, dict):

@@ -704,8 +704,9 @@ MOST_LEFT_OUT = 0.01
 
 
 def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Give columns with many missing values a bin for them, so that missing values in the other columns exclude at most 1%
-    of the rows.
+    """Give columns with many missing values a bin for them.
+
+    Missing values in the other columns then exclude at most 1% of the rows.
     """
     with_few = [column for column in columns if column.missing_rows and not (column.keeps_missing or column.weight)]
     left_out, with_bin = np.zeros(rows.n_rows, dtype=bool), set[str]()
