@@ -189,7 +189,7 @@ class MarginalCriterion(Criterion):
 
     @cached_property
     def _named(self) -> tuple[FormulaTerm | None, ...]:
-        """The parsed tables of the setting `tables`. None stands for the table of all columns."""
+        """The parsed setting `tables`. None stands for the table of all columns."""
         if not self.tables:
             return ()
         from synthrelease.generators.measurements import FormulaTerm
@@ -224,12 +224,10 @@ class MarginalCriterion(Criterion):
         return {"largest": self.up_to(len(layout.sizes)), "named": self.named(layout)}
 
     def named_columns(self, bins: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
-        """Return the named tables of more than `up_to` columns as names of columns. `bins` are the numbers of bins."""
         layout = Layout(columns=tuple(bins), sizes=tuple(bins.values()))
         return tuple(tuple(layout.columns[column] for column in columns) for columns in self.named(layout))
 
     def compares_table(self, columns: Collection[str], n_columns: int) -> bool:
-        """Return whether exactly this table is compared."""
         terms = (term for term in self._named if term is not None)
         sizes = ((term.ways or len(term.columns), {*term.columns}) for term in terms)
         named = any(ways == len(columns) and names <= {*columns} for ways, names in sizes)

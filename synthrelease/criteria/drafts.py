@@ -50,15 +50,12 @@ class FileColumn:
 
     Attributes
     ----------
-    of_date : whether the column was made from a date, or contains calendar years.
-    alternative : the name of the alternative with the released bins.
-    limits : the inner limits of the drafted bins of a numeric column, or None for a column of categories.
+    limits : the inner limits of the drafted bins, or None for a column of categories.
     mean_range : for numbers, a range. Clipping the values to it hardly changes means.
     line_range : a narrower range for regressions, to which a few extreme values are clipped.
     spread : the standard deviation of the values within `mean_range`.
     category_rows : the rows of each category, by label; empty for numbers.
-    missing_rows : the rows without a value.
-    partners : the other columns, from the strongest association to the weakest.
+    partners : the other columns, strongest association first.
     """
 
     name: str
@@ -103,7 +100,6 @@ class FileFacts:
     cell : the drafted threshold for the error of a cell of a small table, as a share of the rows.
     unique : the share of rows that are unique in the drafted bins.
     strongest : the pairs of columns with an association beyond chance, strongest first.
-    members : the columns that describe members; () without [members].
     """
 
     columns: tuple[FileColumn, ...]
@@ -121,7 +117,7 @@ class FileFacts:
 
     @property
     def conditions(self) -> tuple[FileColumn, ...]:
-        """Return the columns with two frequent categories that can be dependent variables, the most associated first."""
+        """Return the columns with two frequent categories that can be dependent variables."""
         two = [column for column in self.columns if column.explained and len(column.category_rows) == 2]
         frequent = [column for column in two if min(column.category_rows.values()) >= max(100, 0.01 * self.n_rows)]
         return tuple(sorted(frequent, key=lambda column: -column.tied))
@@ -151,12 +147,12 @@ class CriterionDraft:
 
     Attributes
     ----------
-    seen : a string with three criterion values on the public file: of its two halves, of synthetic tables fitted with
-        noise, and of a table of independent columns.
+    seen : three criterion values on the public file: of its halves, of tables fitted with noise, and of independent
+        columns.
     about : the size of the quantity whose error is measured, such as a share, or None for a relative error.
-    in_place_of : the name of the criterion that this draft replaces if the bins are too wide for a strict threshold, or "".
+    in_place_of : the name of the criterion that this draft replaces if the bins are too wide, or "".
     asks : "single columns" or "shares of single columns" if a table of independent columns can meet the criterion; "pairs"
-        if it concerns all associations. An acceptance file needs at least one criterion that such a table fails.
+        if it concerns all associations.
     """
 
     settings: Mapping[str, object]
@@ -185,7 +181,6 @@ class CriterionDraft:
         about: float | None = None,
         asks: Asked = "",
     ) -> CriterionDraft:
-        """Return the draft of a criterion, with its settings in the order of the acceptance file."""
         written = {"name": name[:80], "kind": kind, **settings, "epsilon": epsilon}
         return cls(settings=written, remark=remark, about=about, asks=asks)
 
@@ -212,7 +207,6 @@ _ROWS_FOR_A_CELL = 4
 
 
 def _share(part: float) -> float:
-    """Round to two significant digits."""
     return float(f"{part:.2g}")
 
 

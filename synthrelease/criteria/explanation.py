@@ -43,11 +43,9 @@ class Explanation(Generic[Kind]):
     # Texts that card, plan and report show.
 
     def sentence(self, facts: PublicFacts) -> str:
-        """Return the sentence that says what the criterion value measures."""
         raise NotImplementedError
 
     def figure_unit(self, facts: PublicFacts) -> str:
-        """Return the unit of the criterion value, "" without a unit."""
         if self.about.counts_rows:
             return "share of the rows"
         raise NotImplementedError

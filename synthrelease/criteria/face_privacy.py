@@ -118,7 +118,6 @@ class RareRowsExplained(Explanation[RareRows]):
         return self.about._rare(facts.table)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """Return the set of columns with the most rare combinations. Neither public nor private rows are read."""
         if self.about.columns is None:
             return None
         columns, rare = max(self.about._rare_parts(candidate.counts), key=lambda table: table[1])

@@ -38,7 +38,6 @@ class PublicFacts:
 
     Attributes
     ----------
-    n : the number of rows.
     groups : the groups of bins from [groups], by column.
     criteria : the criteria of known kinds, by name.
     counts : the released table, or None if only sentences are written.
@@ -59,7 +58,6 @@ class PublicFacts:
         return {column.name: column for column in self.columns}
 
     def unit(self, name: str) -> str:
-        """Return the unit of a column, "" if none is known."""
         return self.by_name[name].unit if name in self.by_name else ""
 
     def grid_of(self, names: Iterable[str]) -> str:
@@ -71,7 +69,6 @@ class PublicFacts:
 
     @property
     def table(self) -> Counts:
-        """Return the released table. Raises LookupError without one."""
         if self.counts is None:
             raise LookupError("the released table is not among these facts")
         return self.counts
@@ -110,10 +107,8 @@ class LostPair:
 
     Attributes
     ----------
-    columns : the names of the two columns.
-    distance : the total variation distance of the independent table from the true table, as a share of the rows.
-    largest_cell : the largest error of a cell of the independent table, as a share of the rows.
-    n_columns : the number of columns of the whole table.
+    distance : the total variation distance of the independent table from the true one, as a share of the rows.
+    largest_cell : the largest error of one of its cells, as a share of the rows.
     """
 
     columns: frozenset[str]
@@ -122,7 +117,6 @@ class LostPair:
     n_columns: int
 
     def is_one_of(self, column: str, others: Iterable[str]) -> bool:
-        """Return whether one column is `column` and the other is in `others`."""
         return column in self.columns and any(self.columns == {column, other} for other in others)
 
 
@@ -226,19 +220,12 @@ MECHANISM = "K-norm: one noise for several figures"
 
 @dataclass(frozen=True, kw_only=True)
 class OneNoise:
-    """The noise of criterion values that share one random vector, with an entry for each.
-
-    Attributes
-    ----------
-    figures : the number of criterion values that share the vector.
-    epsilon : their total epsilon.
-    """
+    """The noise of `figures` criterion values that share one random vector, with the total `epsilon`."""
 
     figures: int
     epsilon: Fraction
 
     def sd(self, sensitivity: float, rows: int) -> float:
-        """Return the standard deviation of the noise in a criterion value."""
         grid = shared_grid(sensitivity, rows)
         return grid.step * cube_sd(self.figures, Fraction(grid.steps) / self.epsilon)
 
@@ -259,7 +246,6 @@ class OneNoise:
         return math.sqrt((self.figures + 1) * (self.figures + 2) / 3) * sensitivity / float(self.epsilon)
 
     def because(self, epsilon: Fraction) -> str:
-        """Return why a criterion value with shared noise is charged this epsilon, in comparison with separate Laplace noise."""
         share = self.deviation(1.0) * float(epsilon) / math.sqrt(2)
         return (
             f"K-norm mechanism: one noise for {self.figures} figures, {share:.2f} of the standard deviation of one of its own"
@@ -279,11 +265,11 @@ def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | No
 
 def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
     """Decide, from the epsilons alone, which criterion values share one noise vector. Return their noise by the name of the
-    criterion: for none, or for at least two. All others get separate noise.
+    criterion: for none, or for at least two.
 
-    The criterion value with the largest epsilon is removed until separate noise would be smaller for no value, and at most
-    `MOST_NUMBERS` are left. So no value gets more noise than separate noise: with m values and a total epsilon E, sqrt((m +
-    1)(m + 2) / 3) / E is at most sqrt(2) / epsilon.
+    No value gets more noise than separate noise: with m values and a total epsilon E, sqrt((m + 1)(m + 2) / 3) / E is at
+    most sqrt(2) / epsilon. The value with the largest epsilon is removed until this holds, and at most `MOST_NUMBERS`
+    values are left.
     """
     left = dict(epsilons)
     while len(left) > 1:
@@ -308,10 +294,9 @@ class Score:
 
     Attributes
     ----------
-    noise_bound : if noise is not added to the value itself, an estimate of the change of the value that the noise exceeds
-        in 5% of cases.
-    decides : whether this value was compared with its threshold to accept or reject the candidate. If so, it is published
-        only because it passed.
+    noise_bound : for noise not added to the value itself, the estimated change of the value that it exceeds in 5% of cases.
+    decides : whether this value was compared with its threshold to accept or reject the candidate, and so is published only
+        because it passed.
     one_noise : the noise that this value shares with others, or None. `epsilon` is then this value's part of the total.
     """
 
@@ -382,7 +367,6 @@ def figure(value: float | None, digits: int = 4) -> str:
 
 
 def in_words(value: Any) -> str:
-    """Return the value of a setting as a string."""
     if isinstance(value, Mapping):
         return ", ".join(f"{words(str(key))}: {in_words(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
@@ -431,12 +415,8 @@ class PublicCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class Offender:
-    """The part of a candidate with the largest error, compared with a public table.
-
-    Attributes
-    ----------
-    where : the name of the table, cell, group or coefficient, such as "age=18-24, sex=F".
-    released, original : the values in the candidate and in the public table, as strings such as "3.1%".
+    """The part of a candidate with the largest error, such as "age=18-24, sex=F", with its released and original values as
+    strings such as "3.1%".
     """
 
     where: str

@@ -46,7 +46,7 @@ class Faithfulness(Criterion):
     Attributes
     ----------
     exact : the columns in which similar rows must agree. A missing value agrees only with a missing value. Every column
-        must be listed here, in `within_one_bin` or in `ignored`. Example: `exact = ["sex"]`.
+        must be in `exact`, `within_one_bin` or `ignored`. Example: `exact = ["sex"]`.
     within_one_bin : columns with an order, in which similar rows may be one bin apart. Example: `within_one_bin = ["age",
         "weight"]`.
     ignored : the columns that are not compared, such as columns not essential to a row. With many compared columns, hardly
@@ -198,7 +198,4 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         return Unmatched(rows=math.floor(facts.n * limit), steps=steps, ignored=self.about.ignored, criterion=self.about.name)
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether both columns are in `exact` and the loss of their association would change more rows than the
-        threshold allows.
-        """
         return not self.about.any_order and pair.columns <= set(self.about.exact) and pair.distance > self.about.threshold

@@ -58,7 +58,7 @@ def unmatched_share(
 
 
 def compared_rows(counts: Counts, compared: tuple[int, ...], linked: Linked | None) -> Counts:
-    """Return the table of the compared columns. With `linked`, first sort the members of each root by their compared bins."""
+    """Return the table of the compared columns. With `linked`, first sort the members of each root."""
     if linked is not None:
         names = counts.layout.columns
         bins = linked.in_order(names, counts.bins, {names[column] for column in compared})
@@ -183,7 +183,6 @@ class _Codes:
     strides: dict[int, int]
 
     def equal(self, inside: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the pairs (left cell, right cell) with left code + step = right code, for the left cells in `inside`."""
         places = places_in([self.right], [self.left[inside] + step])
         paired = places >= 0
         return self.left_cells[inside][paired], self.right_cells[places[paired]]
@@ -229,7 +228,7 @@ def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[
 
 
 def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:
-    """Send as much flow as possible along each edge, subtract it from the free capacities in place, and return the flows."""
+    """Send as much flow as possible along each edge, subtract it from the free capacities in place, and return it."""
     amount = np.minimum(left_free[tails], right_free[heads])
     left_free[tails] -= amount
     right_free[heads] -= amount
@@ -237,7 +236,7 @@ def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
 
 def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> int:
-    """Return how much flow can be added to a given flow: the maximum flow of the residual network."""
+    """Return the maximum flow that can be added to a given flow."""
     if not len(tails) or not left_free.any() or not right_free.any():
         return 0
     part = _parts(tails, heads, left_free, right_free)
@@ -272,10 +271,8 @@ def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 def residual_networks(
     tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free: np.ndarray, right_free: np.ndarray, part: np.ndarray
 ) -> Iterator[Network]:
-    """Yield the residual network of each part, from its source (first node) to its sink (last node).
-
-    All parts are stored in one matrix with adjacent nodes, sorted once; each network is a range of its rows. Each edge has
-    an opposite edge, with capacity 0 where the flow cannot be reduced.
+    """Yield the residual network of each part, from its source (first node) to its sink (last node). Each edge has an
+    opposite edge, with capacity 0 where the flow cannot be reduced.
     """
     from scipy.sparse import csr_array
 

@@ -59,9 +59,9 @@ class Design(MomentGrid):
 
     Attributes
     ----------
-    numbers : for each feature and then the target, the representative values of the bins. Cells are the product of these
-        bins; those of the target vary fastest.
-    limits : for the same columns, the lowest and the highest original value in each bin.
+    numbers : for each feature and then the target, the representative values of the bins, whose product are the cells;
+        those of the target vary fastest.
+    limits : for the same columns, the limits of original values in each bin.
     """
 
     numbers: tuple[np.ndarray, ...]
@@ -134,12 +134,10 @@ class Design(MomentGrid):
         return np.concatenate(chosen)
 
     def _records(self, indices: np.ndarray) -> list[Interval]:
-        """Return, for every column, the interval of values in each of these cells."""
         ends = [self._chosen([getattr(limit, end) for limit in self.limits], indices) for end in ("low", "high")]
         return [Interval(low, high) for low, high in zip(*ends, strict=True)]
 
     def _residuals(self, records: Sequence[Interval]) -> np.ndarray:
-        """Return the largest absolute residual from the guessed line in each cell."""
         residual = records[-1] - Interval.exactly(np.array(self.prior.intercept))
         for feature, coefficient in zip(records, self.prior.coefficients.tolist(), strict=False):
             residual = residual - feature.times(coefficient)
@@ -177,7 +175,6 @@ class NoisyMoments:
 
     @classmethod
     def of(cls, design: Design, noisy: np.ndarray, epsilon: Fraction) -> NoisyMoments:
-        """Convert the noisy sums of `records_mechanism.noisy_sums`, which are whole numbers, to real units."""
         return cls(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
 
     def solve(self, n: int) -> LinearModel:

@@ -30,12 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Grouping:
-    """An assignment of rows to groups by the bins of a column, or of all rows to one group.
+    """An assignment of rows to groups by the bins of a column, or of all rows to one group (with the name "").
 
     Attributes
     ----------
-    name : the name of the column, "" for one group of all rows.
-    column : the index of the column, without meaning for one group of all rows.
     into : (n_bins,) the index of the group of each bin, or -1 for a bin in no group.
     """
 
@@ -131,9 +129,8 @@ def furthest_mean(limits: Limits, step: float, size: int, target: float, most: f
     Parameters
     ----------
     limits : the limits on the number of rows of the group, and on the sum of their values in steps.
-    step : the length of a step, in the unit of the values.
     target : the released mean of the group.
-    most : the largest possible absolute value of a resized mean.
+    most : the largest absolute value of a resized mean.
 
     Notes
     -----
@@ -162,7 +159,7 @@ def most_beyond(limits: Limits, rows: np.ndarray, quantiles: Sequence[Fraction],
     ----------
     limits : the limits on the group's sums in `ConditionalMedian.measured_sums`.
     rows : (n_bins,) the released rows of the group.
-    within : the number of bins of the window on either side of the quantile.
+    within : the bins of the window on either side of the quantile.
     """
     high = limits.high.reshape(len(quantiles), 2, -1)
     reached, last = np.cumsum(rows.astype(np.int64)), high.shape[-1] - 1
@@ -199,7 +196,6 @@ class InGroups(OfMembers):
         return (self.column, *self.by)
 
     def groups_in(self, facts: PublicFacts) -> list[tuple[tuple[str, ...], np.ndarray]]:
-        """Return every group of rows that the criterion compares, as a pair (columns, inside) of `public_groupings`."""
         return list(public_groupings(self.by, self.overall, self.column, facts))
 
     def column_mistakes(self, setting: Setting, *, ordered: bool = False) -> list[Mistake]:
@@ -226,11 +222,9 @@ class InGroupsExplained(Explanation[Grouped]):
     """Explain a criterion that compares a column within groups of rows."""
 
     def over(self, facts: PublicFacts) -> str:
-        """Describe the groups of rows that the criterion compares."""
         return grouped(self.about.by, self.about.overall, facts)
 
     def smallest(self, facts: PublicFacts) -> int:
-        """Return the size of the smallest group, among released rows with a value of the compared column."""
         bins = facts.table.digits(facts.table.layout.index(self.about.column))
         with_value = bins < facts.by_name[self.about.column].present
         return smallest_group(self.about.by, self.about.overall, with_value, facts)
@@ -248,5 +242,4 @@ class InGroupsExplained(Explanation[Grouped]):
         return not self.about.by
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether one column of the pair is compared within groups of the other."""
         return pair.is_one_of(self.about.column, self.about.by)

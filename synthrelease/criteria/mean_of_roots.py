@@ -38,10 +38,9 @@ class MeanOfRoots(Criterion):
     Privacy
     -------
     The sensitivity is (b - a) / min m_g, for numbers clipped to [a, b]. Both p_g and m_g come from the candidate, so they
-    are public. A root may be replaced by another root with all its members. The new root can have any number in [a, b],
-    have no number, or be in another group. The new root adds (h - p_g)/m_g to its group, where p_g is also in [a, b], or it
-    adds 0. These values are in an interval of length (b - a)/m_g that contains 0 (theory 3.23, means over roots). The
-    maximum keeps the sensitivity (theory 3.0, maxima). Nothing is divided by a private size.
+    are public. A root may be replaced by another root with all its members. Each adds (h - p_g)/m_g to its group, where h
+    and p_g are in [a, b], or 0. These values are in an interval of length (b - a)/m_g that contains 0 (theory 3.23, means
+    over roots). The maximum keeps the sensitivity (theory 3.0, maxima). Nothing is divided by a private size.
 
     Rounding: h is computed elementwise from the cell of the root alone and clipped, so the rounded value is also in [a, b].
     The statistic uses its difference from the middle, which is at most (b - a)/2. The errors of the products with counts,
@@ -102,7 +101,6 @@ class MeanOfRoots(Criterion):
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The range to which the number of each root is clipped."""
         return self.range or (0.0, 1.0)
 
     @property
@@ -152,9 +150,7 @@ class MeanOfRoots(Criterion):
         return numbers, [numbers.of_released(candidate.counts, grouping) for grouping in ways]
 
     def _scores(self, name: str, transformation: Transformation, setting: Setting) -> np.ndarray:
-        """Return the number that stands for a member in each bin of a column, as an (n_bins,) array with NaN for missing
-        values.
-        """
+        """Return the number that stands for a member in each bin of a column (n_bins,), NaN for missing values."""
         binning, groups = transformation.binning(name), setting.groups.get(name)
         if self.bins:
             scores = condition(binning, groups, self.bins).astype(float)
@@ -188,7 +184,6 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
 
     @property
     def _number(self) -> str:
-        """Describe the number of each root, such as "the mean of age over the members of a root", and which roots have one."""
         name, number = words(self.about.column), self.about.number
         if number == "agreement":
             return f"the share of pairs of members of a root with the same {name}, among roots where two members have a value"
@@ -199,7 +194,6 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return f"the {number} of {name} over the members of a root{roots}"
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """Return the width of the range divided by the number of roots with a number h in the smallest released group."""
         table, (low, high) = facts.table, self.about.limits
         valued = np.zeros(len(table.counts), dtype=np.int64)
         for name in _columns(self.about.column, facts):

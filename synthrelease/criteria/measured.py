@@ -58,16 +58,10 @@ def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMa
 
 
 def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, risk: float) -> Limit | None:
-    """Return the limit on a weighted sum of original counts that follows from one noisy sum, or None if the noisy sum does
-    not determine it.
+    """Return the limit on a weighted sum of original counts that follows from one noisy sum, or None.
 
     A limit follows if under * weights = over * steps + constant in every cell. Then under times the weighted sum equals
     over times the measured sum plus n times the constant.
-
-    Parameters
-    ----------
-    steps, weights : arrays of whole numbers with an axis for each column.
-    n : the exact number of rows.
     """
     first, last = int(steps.argmin()), int(steps.argmax())
     of_steps, of_weights = steps.ravel(), weights.ravel()
@@ -154,10 +148,9 @@ def all_limits(
 
     Parameters
     ----------
-    sums_by_name : the sums of each criterion, whose columns a measured table must contain (`covered`).
+    sums_by_name : the sums of each criterion, whose columns a measured table must contain.
     possible : a function of column names that returns an (n_cells,) mask, False if the public rules exclude every original
         row of the cell.
-    risk : the largest probability that any limit is wrong, above 0 and below 1.
     """
     sizes = dict(zip(measured.layout.columns, measured.layout.sizes, strict=True))
     number = sum(wanted_sums.number(sizes) for sums in sums_by_name.values() for wanted_sums in sums)
@@ -247,7 +240,6 @@ def _possible_range(weights: np.ndarray, n: int) -> tuple[int, int]:
 
 
 def _estimates(sums: Sums, tables: Sequence[_Table]) -> Iterator[list[_Estimate]]:
-    """For each weighted sum, yield its estimates, one from each noisy table."""
     if sums.weights is None:
         yield from map(list, zip(*(table.every_cell(sums.columns) for table in tables), strict=True))
     else:
@@ -366,7 +358,6 @@ def _exact(names: tuple[str, ...], squared: bool, facts: PublicFacts) -> np.ndar
 
 
 def _standard(name: str, facts: PublicFacts) -> np.ndarray:
-    """Return the (n_bins,) representative values, scaled linearly to [-1, 1]."""
     numbers = np.array(facts.by_name[name].numbers, dtype=float)
     return (numbers - (numbers.max() + numbers.min()) / 2) / _half_range(name, facts)
 
@@ -395,7 +386,6 @@ def measured_line(
 
     Parameters
     ----------
-    names : the names of the features, then of the target.
     binnings : the binning of each column. Every bin of `common` must lie inside one of its bins.
 
     Privacy
@@ -437,12 +427,7 @@ def _correlation(measured: NoisyMarginals, noisy: NoisySum, numbers: Sequence[np
     """Return the correlation of two columns from their measured sum and the shares of their bins.
 
     It is the correlation in a table p q (1 + l s), where p and q are the shares, the scores s have no main effects, and l
-    is chosen so that the table has the measured sum. If the scores are products of the numbers, up to a constant added to
-    the numbers of a column, this is the measured product moment.
-
-    Parameters
-    ----------
-    numbers : the standardised numbers of the bins of each column.
+    is chosen so that the table has the measured sum.
     """
     rows = [
         np.maximum(_table(measured, [column], [np.arange(size)], [np.empty(size)]), 0.0) + 1e-9

@@ -71,7 +71,6 @@ class OfMembers(Criterion):
         return MemberRows(linked=linked, of=self.of, wide=tuple(wide), names=tuple(dict.fromkeys(self.read)))
 
     def rows_on(self, transformation: Transformation) -> RowsOnBins:
-        """Describe the rows of members that the criterion compares, on the bins of a transformation."""
         schema = transformation.schema
         return RowsOnBins(rows=self.rows_of(schema.linked, schema.names), wide=transformation, own=self.own_values_of)
 
@@ -134,7 +133,6 @@ def _query(
 
 
 def _setting(criterion: OfMembers, setting: Setting) -> Setting:
-    """Return the public facts for a criterion whose rows are members, from those for wide records."""
     transformations = tuple(criterion.rows_on(transformation).transformation for transformation in setting.transformations)
     schema, rows = transformations[0].schema, criterion.rows_of(setting.schema.linked, setting.schema.names)
     return Setting(
@@ -151,13 +149,11 @@ Groups = TypeVar("Groups")
 
 
 def _groups(rows: MemberRows, groups: Mapping[str, Groups]) -> dict[str, Groups]:
-    """Return the groups of bins of each column of members: those of age_1 for age."""
     columns_of = {name: rows.columns(name, rows.seats[0]) for name in rows.names}
     return {name: groups[columns[0]] for name, columns in columns_of.items() if len(columns) == 1 and columns[0] in groups}
 
 
 def _facts(criterion: OfMembers, facts: PublicFacts) -> PublicFacts:
-    """Return the public facts about a released table with members as rows."""
     rows = criterion.rows_of(facts.linked, facts.by_name)
     numbers = {column.name: column.numbers for column in facts.columns}
     counts = None if facts.counts is None else on_bins(rows, facts.counts, numbers)
@@ -235,9 +231,8 @@ def plain_and_place(name: str) -> tuple[str, int]:
 class ExplainedOfMembers(Explanation[OfMembers]):
     """Explain a criterion that compares members, by applying the explanation of its kind to the rows of members.
 
-    Such a value gives no bound on other quantities (`known_error`), because it adds up several tables of the wide record.
-    There is also no limit on the effect of the random subset (`drawn_error`): roots are sampled, but the value uses shares
-    of the candidate's members.
+    Such a value gives no bound on other quantities (`known_error`), because it adds up several tables of the wide record,
+    and none on the effect of the random subset (`drawn_error`), because roots are sampled.
     """
 
     plain: Explanation[Any]

@@ -165,12 +165,7 @@ Ranges = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """The distinct rows of a table that have values in all columns of a regression, with their counts.
-
-    Attributes
-    ----------
-    values : (n, d + 1) the values of the features, then of the target.
-    """
+    """The distinct rows of a table that have values in all columns of a regression, features first, with their counts."""
 
     values: np.ndarray
     counts: np.ndarray
@@ -186,8 +181,6 @@ class RegressionColumns:
 
     Attributes
     ----------
-    transformation : the bins of both tables.
-    names : the names of the features, then of the target.
     wanted : the public bins of the `representation`.
     ranges : the limits to which values are clipped, by column.
     own : the columns in which original rows keep their exact values. In others, representative values replace them.
@@ -203,7 +196,6 @@ class RegressionColumns:
 
     @cached_property
     def numbers(self) -> tuple[np.ndarray, ...]:
-        """For each column, the (n_bins,) representative value of each bin."""
         pairs = zip(self.names, self.wanted, strict=True)
         numbers = [self._clipped(name, binning.known_numbers[: binning.present]) for name, binning in pairs]
         return tuple(numbers if self.outcome is None else [*numbers[:-1], self.outcome])
@@ -274,7 +266,6 @@ class StandardUnits:
         return cls(centres=centres, deviations=np.where(spreads > 0, spreads, 1.0))
 
     def of_limits(self, features: Sequence[Interval]) -> list[Interval]:
-        """Convert the limits of each feature to standard units, by the same operations as single records."""
         pairs = zip(features, self.centres.tolist(), self.deviations.tolist(), strict=True)
         return [Interval((part.low - centre) / spread, (part.high - centre) / spread) for part, centre, spread in pairs]
 
@@ -303,7 +294,6 @@ class MomentGrid:
 
     Attributes
     ----------
-    prior : the guess around which moments are computed.
     scales : (k,) factors: a record adds round(scale * real moment) to each sum.
     sensitivity : the l1 sensitivity of the moment sums when one record is replaced, an exact integer.
     counted : whether the number of records is also measured, as a moment. It is not public if records may lack a value.
@@ -322,10 +312,8 @@ class NewtonStep:
 
     Attributes
     ----------
-    units : the standard units of the features in S.
-    inverse : the inverse of the information of S, in standard units.
     rows : m, the number of synthetic records that have all the columns, at least 1.
-    void : whether S does not determine the coefficients.
+    void : whether the candidate does not determine the coefficients.
     """
 
     units: StandardUnits

@@ -33,7 +33,6 @@ class JointTest:
 
     Attributes
     ----------
-    epsilon : the epsilon of one test.
     false_acceptance : the largest probability that a candidate passes although some exact value is above its threshold.
     """
 

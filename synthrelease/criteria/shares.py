@@ -62,7 +62,7 @@ class SharesInGroups(InGroups):
             yield f"{self.column!r} is the column whose shares are compared, so it cannot be in `by`"
 
     def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> list[SharesOfGroups]:
-        """Return the compared shares of a candidate, as one object for each grouping of its rows."""
+        """Return the compared shares of a candidate, one object per grouping."""
         from synthrelease.criteria.groupings_mechanism import SharesOfGroups
 
         transformation = candidate.transformation
@@ -86,7 +86,6 @@ class SharesInGroups(InGroups):
         raise NotImplementedError
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return, for every share and group, the number of rows that the share counts, and of other rows with a value."""
         pairs = product(self.bins_of_shares(facts), self.groups_in(facts))
         return [
             Sums(columns=columns, weights=np.stack([inside * bins, inside * ~bins]).astype(np.int64))
@@ -94,9 +93,7 @@ class SharesInGroups(InGroups):
         ]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return the least bound that any table of n rows can reach: h / n, if noise leaves both the counted and the other
-        rows of a group uncertain by at least +-h.
-        """
+        """Return h / n, if noise leaves the counted and the other rows of a group uncertain by at least +-h."""
         return max(float(width.min()) for width in widths) / n
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -124,13 +121,12 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return 1 / self.about.rows_of_smallest_group(n, setting)
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """Return 1 / (number of released rows with a value in the smallest group)."""
         return 1 / max(1, self.smallest(facts))
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Return a limit on how much the error of a share changes because the release uses a random subset of the rows.
-        None if a group is empty. The error changes at most as much as the share of counted or of other rows of the group
-        among all rows, divided by the group's part of the release.
+        """Return a limit on how much the error of a share changes because the release uses a random subset, or None if a
+        group is empty. It changes at most as much as the share of counted or of other rows of the group among all rows,
+        divided by the group's part of the release.
         """
         smallest = self.smallest(facts)
         if not smallest:
@@ -138,7 +134,7 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return self.drawn_shares(drawing, facts, len(self.about.bins_of_shares(facts))) * facts.n / smallest
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Return the bounds on original counts at this limit: |a_g - p_g n_g| <= limit m_g for every group and share."""
+        """Return the bounds |a_g - p_g n_g| <= limit m_g for every group and share."""
         shares, errors = self.about.bins_of_shares(facts), []
         for columns, inside in self.about.groups_in(facts):
             rows = rows_of_group(columns, inside, facts)
@@ -150,7 +146,6 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return SumErrors(sums=tuple(errors), criterion=self.about.name)
 
     def share_in_words(self, index: int, candidate: SyntheticTable) -> str:
-        """Return the name of a share."""
         raise NotImplementedError
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
@@ -180,8 +175,8 @@ class KolmogorovDistance(SharesInGroups):
 
     Only rows with a value of the column count. The value is the Kolmogorov distance of the two distributions within the
     group times n_g / m_g, and equal to the distance if the size of the group is right. At a distance d, every quantile q of
-    the original lies between the quantiles q - d and q + d of the release, up to the width of a bin. The bins are the
-    released bins; wide bins compare the distributions at fewer points.
+    the original lies between the quantiles q - d and q + d of the release, up to the width of a bin. With wide released
+    bins, the distributions are compared at fewer points.
 
     Privacy
     -------
@@ -213,7 +208,7 @@ class KolmogorovDistance(SharesInGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return, for every released bin of values except the last, an (n_bins,) mask of this bin and all bins below."""
+        """Return a mask of each released bin of values except the last, with all bins below it."""
         column = facts.by_name[self.column]
         return [np.arange(len(column.labels)) <= last for last in range(max(1, column.present - 1))]
 
@@ -242,18 +237,18 @@ class DifferenceInProportions(SharesInGroups):
     m_g released rows, a share p_g meets the condition.
 
     Only rows with a value of the column count. The value is the error of the share times n_g / m_g, and equal to the error
-    if the size of the group is right. Then the difference of two groups' shares (a risk difference) has an error of at most
-    the sum of their two errors.
+    if the size of the group is right. A risk difference of two groups then has at most the sum of their errors.
 
     Privacy
     -------
     The sensitivity is 1 / min m_g. Both p_g and m_g come from the candidate, so they are public. A private row of g adds (1
+
     - p_g)/m_g if it meets the condition, and -p_g/m_g otherwise. A row outside of g or without a value adds 0. All these
-    values are in an interval of length 1/m_g, so one replaced record moves the sum by at most 1/m_g. The maximum keeps the
-    sensitivity (theory 3.0, maxima). Nothing is divided by a private size, so no margin is needed and no group is filled
-    up. The criterion value is the whole number a_g m_g - (p_g m_g) n_g, which is exact for any size, divided by m_g^2. The
-    quotient is at most n / m_g and has a relative error of at most 2^-51. This is at most 4 n 2^-53 of the sensitivity,
-    which is below a quarter of a grid step up to 2^40 rows (`laplace_figure`).
+      values are in an interval of length 1/m_g, so one replaced record moves the sum by at most 1/m_g. The maximum keeps
+      the sensitivity (theory 3.0, maxima). Nothing is divided by a private size. The criterion value is the whole number
+      a_g m_g - (p_g m_g) n_g, which is exact for any size, divided by m_g^2. The quotient is at most n / m_g and has a
+      relative error of at most 2^-51. This is at most 4 n 2^-53 of the sensitivity, which is below a quarter of a grid step
+      up to 2^40 rows (`laplace_figure`).
 
     Attributes
     ----------
@@ -281,7 +276,6 @@ class DifferenceInProportions(SharesInGroups):
         return self.column_mistakes(setting) or condition_mistakes(setting, "bins", self.column, self.bins)
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """Return one (n_bins,) mask, of the released bins that meet the condition."""
         column = facts.by_name[self.column]
         groups = facts.groups.get(self.column) or [
             Group(label=label, inside=tuple(label == other_label for other_label in column.labels)) for label in column.labels

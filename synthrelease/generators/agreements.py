@@ -48,12 +48,10 @@ class AgreeingPairs:
 
     @cached_property
     def pairs_of_columns(self) -> Counter[int]:
-        """Return the number of pairs that contain each column."""
         return Counter(chain.from_iterable(self.pairs))
 
     @property
     def columns(self) -> Columns:
-        """Return all columns in the pairs. The rows in their second bins are measured, too."""
         return tuple(sorted(self.pairs_of_columns))
 
     @cached_property
@@ -113,14 +111,7 @@ class AgreeingPairs:
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyAgreements:
-    """Noisy counts of two-bin columns, and noisy agreements of pairs.
-
-    Attributes
-    ----------
-    columns, counts : columns, and the noisy rows in the second bin of each.
-    pairs, agreements : pairs of these columns, and the noisy rows in which both have the same bin.
-    laws : the noise distributions of counts and of agreements.
-    """
+    """Noisy counts of the second bins of columns, and noisy agreements of pairs, with the noise distributions of both."""
 
     columns: Columns
     counts: np.ndarray
@@ -130,7 +121,6 @@ class NoisyAgreements:
 
     @property
     def variances(self) -> np.ndarray:
-        """Return the (n_columns + n_pairs,) noise variances, counts first."""
         return np.repeat([law.variance_above for law in self.laws], [len(self.columns), len(self.pairs)])
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray], n: int) -> NoisyAgreements:
@@ -169,7 +159,7 @@ class NoisyAgreements:
 
 
 class _Signs:
-    """Fast sums over all 2^k cells of k two-bin columns, with the bins of column i as a sign s_i, -1 or 1."""
+    """Fast sums over all 2^k cells of k two-bin columns, with bins as signs s_i, -1 or 1."""
 
     def __init__(self, k: int):
         self._half = k // 2

@@ -47,7 +47,6 @@ class Background:
 
     Attributes
     ----------
-    plausibility : rules for synthetic rows over the layout (structural zeros).
     prior : a public table over the layout, or None.
     ordered : for each column, the number of leading bins that are ordered, whose neighbours may be grouped; 0 without an
         order. () if no column is ordered.
@@ -172,7 +171,6 @@ class Generator(SpecTable):
         return {}
 
     def bins_apart(self, layout: Layout) -> frozenset[int]:
-        """Return the columns with rare bins that are counted separately, and are in no measured table."""
         return frozenset()
 
     def unmeasured(self, layout: Layout, tied: Sequence[set[int]]) -> set[int]:
@@ -194,7 +192,6 @@ class Generator(SpecTable):
     """Approximate seconds for one unit of `effort`, as measured (docs/appendix/benchmarks.md). Machines differ."""
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit on one core."""
         return self.effort(layout) * self.seconds_per_effort
 
     def grows(self, layout: Layout) -> str:
@@ -203,7 +200,6 @@ class Generator(SpecTable):
         return "with the number of cells of the whole table" if few else "with the numbers of rows and columns, not of cells"
 
     def megabytes(self, layout: Layout) -> int:
-        """Return the peak memory, in megabytes, that a fit or a sample adds."""
         return self.library_megabytes + self.peak_cells(layout) * _BYTES_OF_A_NUMBER // 2**20
 
     def peak_cells(self, layout: Layout) -> int:

@@ -61,9 +61,8 @@ class BayesianNetwork:
     Attributes
     ----------
     families : the columns with their conditional probabilities, in sampling order.
-    evenly : whether `even_bins` assigns bins to whole rows. Otherwise these bins are drawn independently.
-    shown : if the last columns are running counts (`counters`), the layout of the columns before them, to which sampled
-        rows are reduced. Otherwise None.
+    evenly : whether bins are assigned evenly to whole rows (`even_bins`), not independently.
+    shown : if the last columns are running counts (`counters`), the layout of the columns before them; otherwise None.
     """
 
     layout: Layout
@@ -78,12 +77,10 @@ class BayesianNetwork:
 
     @classmethod
     def most_cells(cls, n_columns: int) -> int:
-        """Return the largest number of cells in memory while sampling."""
         return max(1, cls.frontier_limit * cls.frontier_columns // max(cls.frontier_columns, n_columns))
 
     @classmethod
     def peak_cells(cls, layout: Layout) -> int:
-        """Return the largest number of numbers in memory while sampling."""
         return 6 * min(layout.n_cells, cls.most_cells(len(layout.sizes))) + cls.divided_cells(layout)
 
     @classmethod
@@ -92,7 +89,6 @@ class BayesianNetwork:
         return 6 * min(layout.n_cells, max(_CELLS_AT_ONCE, *layout.sizes))
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Draw n rows column by column, each column given its parents."""
         pieces, counts = zip(*map(self._packed, self.pieces(n, generator)), strict=True)
         parts = [in_a_row([piece.pop(0) for piece in pieces]) for _ in self.layout.packs]
         rows = Counts.of_parts(self.layout, parts, joined(counts))
@@ -101,7 +97,6 @@ class BayesianNetwork:
         return Counts.of(self.shown, [rows.bins[column] for column in range(len(self.shown.sizes))], rows.counts)
 
     def _packed(self, piece: Frontier) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the rows of a batch as compact codes, and the number of copies of each."""
         digits = [piece.digits[column] for column in range(len(self.layout.sizes))]
         return packed(self.layout, digits), as_ones(piece.expected.astype(np.int64))
 
@@ -140,7 +135,7 @@ class Frontier:
         self._n, self._cells, self._generator, self._whole, self._evenly = n, cells, generator, False, evenly
 
     def has_room_for(self, family: Family) -> bool:
-        """Return whether one more column can be drawn before the counts are rounded to whole rows."""
+        """Return whether one more column can be drawn before counts are rounded."""
         return len(self.expected) * self.sizes[family.column] <= self._cells
 
     def pieces(self) -> Iterator[Frontier]:
@@ -154,7 +149,6 @@ class Frontier:
             yield piece
 
     def extend(self, families: Sequence[Family]) -> None:
-        """Give every cell its bins in further columns, in sampling order."""
         for family in families:
             if not self.has_room_for(family):
                 self.finish()
@@ -208,7 +202,6 @@ class Frontier:
         self._take(cells, family.column, values, rows.astype(float))
 
     def _shares_of(self, family: Family, cells: np.ndarray) -> np.ndarray:
-        """Return the (cells, bins) conditional probabilities of a column in these cells."""
         rows = family.conditional[tuple(self.digits[parent][cells] for parent in family.parents)]
         return np.broadcast_to(rows, (len(cells), self.sizes[family.column]))
 
@@ -234,7 +227,6 @@ class Frontier:
         self._whole = True
 
     def shares(self, columns: tuple[int, ...]) -> np.ndarray:
-        """Return the joint distribution of these columns over the cells so far, one axis per column."""
         shape = tuple(self.sizes[column] for column in columns)
         codes = np.zeros(len(self.expected), dtype=np.int64)
         for column, size in zip(columns, shape, strict=True):
@@ -275,9 +267,8 @@ def build_network(
     Parameters
     ----------
     n : the public number of rows.
-    plausibility : the rules, whose structural zeros are exact zeros of the network.
-    generator : the public random generator. It draws rows if the distribution of some parents is too large to be computed
-        exactly.
+    plausibility : the rules; their structural zeros are exact zeros of the network.
+    generator : the public random generator. It draws rows if the distribution of some parents is too large to be exact.
     """
     free = [~plausibility.structural_zeros(table.columns) for table in tables]
     agreed = agree(tables, free, n)
@@ -296,13 +287,8 @@ def build_network(
 
 
 def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> list[NoisyTable]:
-    """Change noisy tables so that their marginals on common columns agree. Each common marginal is an average weighted by
-    precision.
-
-    Parameters
-    ----------
-    free : for each table, a mask that is False at structural zeros, which become 0.
-    n : the public number of rows, the exact total of every table.
+    """Change noisy tables so that their marginals on common columns agree: averages, weighted by precision. `free` is False
+    at structural zeros, which become 0; `n` is the exact total of every table.
     """
     values = [np.where(mask, table.values, 0.0) for table, mask in zip(tables, free, strict=True)]
     for shared in shared_sets([table.columns for table in tables]):
@@ -424,16 +410,10 @@ _PARTS = 2**8
 
 
 def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, generator: np.random.Generator) -> np.ndarray:
-    """Draw a bin of a column for each of n rows, given the row's bins in the parent columns. A bin of probability 0 is
-    never drawn.
+    """Draw a bin of a column for each of n rows, given the (n,) bins of each parent. A bin of probability 0 is never drawn.
 
     Bins are drawn by inversion, with a guide table (Chen & Asmussen): [0, 1) is divided into equal parts, most of which
-    lead to one bin; in the others, the bin is found by search.
-
-    Parameters
-    ----------
-    conditional : conditional probabilities, with axes (parents..., bins).
-    parents : for every parent, the (n,) bins of the rows.
+    lead to one bin.
     """
     drawing = _Drawing(conditional.reshape(-1, conditional.shape[-1]), n)
     bins = room(n, drawing.kind)
@@ -448,12 +428,8 @@ def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, ge
 
 
 class _Drawing:
-    """Fast draws from several discrete distributions by inversion with a guide table.
-
-    Parameters
-    ----------
-    shares : (rows, bins) the probabilities of each distribution, up to a factor.
-    n : the approximate number of draws, which determines the size of the guide table.
+    """Fast draws by inversion with a guide table from several discrete distributions, given their (rows, bins)
+    probabilities up to a factor.
     """
 
     def __init__(self, shares: np.ndarray, n: int):
@@ -501,16 +477,14 @@ class _Drawing:
 def even_bins(
     conditional: np.ndarray, parents: Sequence[np.ndarray], totals: np.ndarray, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Give each row a bin of one more column, so that bins occur as often as their probabilities say, up to rounding. Cells
-    of equal rows are divided where needed. Return the cell, the bin and the number of rows of each part, as three (m,)
-    arrays.
+    """Give each row a bin of one more column, so that bins occur as often as their probabilities say, up to rounding.
+    Return the cell, the bin and the number of rows of each part, as three (m,) arrays.
 
     Bins are assigned from the last to the first. Among rows without a later bin, every run of successive rows gets a bin as
     often as their probabilities state, with an error below one row. A bin of probability 0 is never assigned.
 
     Parameters
     ----------
-    conditional : conditional probabilities, with axes (parents..., bins).
     parents : for every parent, the (n_cells,) bins of the cells.
     totals : (n_cells,) number of rows of each cell.
     """

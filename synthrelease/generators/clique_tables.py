@@ -87,10 +87,6 @@ def pair_shares(
 
     A message contains the joint tables of a separator with columns behind the edge. Messages first go to the root, with all
     columns behind the edge, and then away from it, with the columns of earlier cliques. So every pair is computed once.
-
-    Parameters
-    ----------
-    shares : the shares of the cells of each clique.
     """
 
     @cache
@@ -153,10 +149,6 @@ def pair_shares(
 def _passed_on(tree: JunctionTree, given: np.ndarray, entered: Columns, joint: np.ndarray, separator: Columns) -> np.ndarray:
     """Return the joint shares of bins with the cells of the next separator (`separator`), from their shares given the cells
     of one separator (`entered`).
-
-    Parameters
-    ----------
-    joint : the shares of the clique on `entered`, followed by the other columns of `separator`.
     """
     common = [axis for axis, column in enumerate(entered) if column in separator]
     front, left = range(len(common)), [entered[axis] for axis in common]

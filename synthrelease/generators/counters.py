@@ -36,7 +36,6 @@ class CountSoFar:
     ----------
     column : the position of the running count, after the columns of the rows.
     before : the position of the preceding running count, or None.
-    columns : the columns of the rows on which the part depends.
     into : the bin of the running count, with the bins of `before`, if any, and of `columns` as axes. -1 means that a rule
         is broken.
     """
@@ -49,7 +48,7 @@ class CountSoFar:
 
     @property
     def mask(self) -> Mask:
-        """Return the mask that forbids every value except the correct count, given the previous count and the columns."""
+        """Return the mask that forbids every value except the correct count."""
         axes_of = (*self.columns, *(() if self.before is None else (self.before,)), self.column)
         into = self.into if self.before is None else np.moveaxis(self.into, 0, -1)
         return Mask(columns=axes_of, forbidden=into[..., None] != np.arange(self.size))
@@ -95,7 +94,6 @@ class Counters:
 
     @property
     def wide(self) -> Layout:
-        """Return the layout with the columns of running counts."""
         numbers = range(1, len(self.steps) + 1)
         return Layout(
             columns=(*self.layout.columns, *(f"count {number}" for number in numbers)),
@@ -262,7 +260,6 @@ def _counts_of(rule: Rule) -> Iterable[Count]:
 
 
 def _named(part: Rule) -> set[str]:
-    """Return the columns that a condition names outside counts."""
     if isinstance(part, Comparison):
         return {part.column}
     if isinstance(part, Gap):

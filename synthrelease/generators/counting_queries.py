@@ -46,7 +46,6 @@ class QueryPool:
     queries : largest number of queries: all cells of single columns, then of pairs, and so on. Of the tables that do not
         all fit, some cells are chosen at random.
     marginal : largest number of columns of a table.
-    generator : the public random generator that makes this choice.
     """
 
     def __init__(self, layout: Layout, queries: int, marginal: int, generator: np.random.Generator):
@@ -75,7 +74,6 @@ class QueryPool:
         raise IndexError(number)
 
     def shares(self, model: Shares) -> np.ndarray:
-        """Return the (n_queries,) model shares of all queries."""
         return np.concatenate([model.marginal(columns).ravel()[cells] for columns, cells in self.tables])
 
 

@@ -94,7 +94,7 @@ class Drawing:
 
 
 def _sum_of_products(sizes: Sequence[int], number: int) -> int:
-    """Return the number of cells of all tables of `number` columns: the sum of the products of their sizes."""
+    """Return the number of cells of all tables of `number` columns."""
     sums = [1] + [0] * number
     for size in sizes:
         for taken in range(number, 0, -1):

@@ -72,7 +72,6 @@ class Network:
         return Passed(inputs, values)
 
     def deltas(self, passed: Passed, of_output: np.ndarray) -> list[np.ndarray]:
-        """Return the (rows, out) gradient for the output of each layer, given the gradient for the final output."""
         back = [of_output]
         for layer in range(len(self.weights) - 1, 0, -1):
             delta = back[0] @ self.weights[layer][:-1].T
@@ -81,7 +80,6 @@ class Network:
         return back
 
     def by_rows(self, deltas: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the (rows, in) gradient for the input rows."""
         return deltas[0] @ self.weights[0][:-1].T
 
     def sum_of_rows(self, rows: np.ndarray, share: Callable[[np.ndarray], np.ndarray]) -> Weights:
@@ -95,7 +93,7 @@ class Network:
 
     @staticmethod
     def gradient(passed: Passed, deltas: Sequence[np.ndarray]) -> Weights:
-        """Return the (in + 1, out) gradient for the weights of each layer, summed over the rows."""
+        """Return the (in + 1, out) gradient for the weights of each layer, summed over rows."""
         return [np.vstack([inputs.T @ delta, delta.sum(axis=0)]) for inputs, delta in zip(passed.inputs, deltas, strict=True)]
 
     @staticmethod
@@ -238,7 +236,6 @@ class Game:
         last[-1] = np.log(np.concatenate(frequencies))
 
     def step(self, gradient: Weights, conditions: Conditions | None = None) -> None:
-        """Take one step of the critic against a differentially private gradient, then one of the generator."""
         limit = self.settings.weight_limit
         self._critic_steps.step(gradient)
         for layer in self.critic.weights:
@@ -252,7 +249,6 @@ class Game:
         self.rows.weights = self._mean
 
     def _improve(self, conditions: Conditions | None) -> None:
-        """Train the generator for one step, so that the critic scores its rows higher."""
         generated = self.generated(conditions)
         passed = self.critic.forward(generated.rows)
         by_row = self.critic.by_rows(self.critic.deltas(passed, np.full_like(passed.output, -1 / len(generated.rows))))
@@ -270,15 +266,14 @@ class Game:
         return Generated(passed, rows if conditions is None else self._given(rows, conditions))
 
     def chances(self, conditions: Conditions | None = None) -> np.ndarray:
-        """Return the (draws, bins) probabilities of the bins of all columns, for several draws of the noise or one for each
-        condition, whose bin gets the probability 1.
+        """Return the (draws, bins) probabilities of the bins of all columns, for several draws of the noise or for each
+        condition.
         """
         scores = self._scored(DRAWS if conditions is None else len(conditions.columns), conditions).output
         chances = np.hstack([softmax(scores[:, column]) for column in self.columns()])
         return chances if conditions is None else self._given(chances, conditions)
 
     def one_hot(self, bins: list[np.ndarray]) -> np.ndarray:
-        """Return the one-hot encoding (rows, bins of all columns) of rows, given the (rows,) bins of every column."""
         rows = np.zeros((len(bins[0]), self._ends[-1]))
         for start, digits in zip(self._ends, bins, strict=False):
             rows[np.arange(len(digits)), start + digits] = 1
@@ -341,7 +336,6 @@ def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
 
 
 def gradient_cells(layout: Layout, critic_width: int) -> int:
-    """Return the memory, in numbers, of `noisy_gradient`."""
     return CHUNK * (4 * critic_width + len(layout.sizes))
 
 
@@ -378,7 +372,6 @@ class Frequencies:
         return wanted / wanted.sum()
 
     def everywhere(self, rows: int, public: np.random.Generator) -> Conditions:
-        """Draw conditions on all columns equally often, each bin with its measured frequency."""
         columns, bins = np.arange(rows) % len(self.columns), np.zeros(rows, dtype=np.int64)
         for column, shares in enumerate(self.columns):
             rows_of_column = np.flatnonzero(columns == column)

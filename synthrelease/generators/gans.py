@@ -62,7 +62,7 @@ class GradientGenerator(AdversarialGenerator):
         conditions: Conditions | None = None,
         row_weights: RowWeights | None = None,
     ) -> None:
-        """Train the critic and the generator for one step, at the cost of `part` of rho."""
+        """Train both networks for one step, at the cost of `part` of rho."""
         from synthrelease.generators.adversarial_mechanism import clipped_shares
 
         towards = rows.gradient(game.critic, self.clip, part, row_weights)
@@ -286,14 +286,12 @@ class PATECTGAN(AdversarialGenerator):
         return float(self.steps * (self.batch + _DRAWS + self.critic_width + self.generator_width + votes))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit."""
         from synthrelease.generators.patectgan_mechanism import Pairs
 
         dealt = rows + self.steps * rows / self.teachers * _MIRRORS
         return super().seconds(layout, rows) + dealt * len(Pairs(layout)) * 3e-8
 
     def private_cells(self, layout: Layout) -> int:
-        """Return the memory, in numbers, for the tables and votes of all teachers and the rows assigned at a time."""
         from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Pairs
 
         pairs = Pairs(layout)
@@ -308,9 +306,7 @@ class Mirrors:
     Parameters
     ----------
     chances : (draws, bins of all columns) probabilities of bins. Columns are independent within a draw.
-    columns : the slice of each column's bins among the bins of all columns.
     rows : mean number of rows of a teacher.
-    public : the public random generator that draws rows.
     """
 
     def __init__(self, pairs: Pairs, chances: np.ndarray, columns: list[slice], rows: float, public: np.random.Generator):
@@ -319,7 +315,6 @@ class Mirrors:
         self.expected = rows * shares_of(pairs, [chances[:, column] for column in columns])
 
     def drawn(self, rows: int) -> list[np.ndarray]:
-        """Draw generated rows, as the (rows,) bins of each column."""
         chosen = self._public.integers(len(self._limits[0]), size=rows)
         bins = []
         for limits in self._limits:

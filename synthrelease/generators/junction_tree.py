@@ -32,9 +32,8 @@ class JunctionTree:
 
     Attributes
     ----------
-    sizes : the number of bins of every column.
-    cliques : the column sets, parents before children; every given set lies inside a clique.
-    parents : for each clique, the index of its parent, or -1 for the root of the tree.
+    cliques : the column sets, parents before children.
+    parents : for each clique, the index of its parent, or -1 for the root.
     """
 
     sizes: tuple[int, ...]
@@ -68,7 +67,6 @@ class JunctionTree:
 
     @property
     def largest(self) -> int:
-        """Return the number of cells of the largest clique."""
         return max(self._cells)
 
     def home(self, columns: Columns) -> int:
@@ -92,7 +90,6 @@ class JunctionTree:
 
     @cached_property
     def _beside(self) -> list[list[Edge]]:
-        """Return the edges that leave each clique."""
         edges: list[list[Edge]] = [[] for _ in self.cliques]
         for child, parent in enumerate(self.parents):
             for start, stop in ((parent, child), (child, parent)) if parent >= 0 else ():

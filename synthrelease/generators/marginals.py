@@ -496,11 +496,11 @@ class GaussianTables(MarginalsGenerator):
         Privacy
         -------
         The measurements are rho-zero-concentrated, and sqrt(2 rho)-Gaussian if the charge states this; neighbours replace
-        one record. Replacing one record moves one row between two cells of each table, so the squared l2 sensitivity of a
-        table is 2. Rounded Gaussian noise of variance 2 / (2 rho_j) makes table j sqrt(2 rho_j)-Gaussian (theory 9.13,
-        rounded Gaussian noise). The rho_j add up to rho. Rare bins that are counted separately add no cost (theory 12.14,
-        bins counted apart). Agreements of pairs together cost as much as their tables would (theory 12.17, agreements of
-        pairs).
+        one record. The choice of tables is public. Replacing one record moves one row between two cells of each table, so
+        the squared l2 sensitivity of a table is 2. Rounded Gaussian noise of variance 2 / (2 rho_j) makes table j sqrt(2
+        rho_j)-Gaussian (theory 9.13, rounded Gaussian noise). The rho_j add up to rho. Rare bins that are counted
+        separately add no cost (theory 12.14, bins counted apart). Agreements of pairs together cost as much as their tables
+        would (theory 12.17, agreements of pairs).
         """
         return self._measured_of(private, charge)
 

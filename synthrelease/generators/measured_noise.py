@@ -42,13 +42,7 @@ def least_whole(enough: Callable[[int], bool]) -> int:
 
 @dataclass(frozen=True, order=True)
 class _Noise:
-    """The base class of the noise distributions of one count.
-
-    Attributes
-    ----------
-    scale : the scale of the noise in rows, above 0.
-    cost : the kind of budget: "epsilon" or "rho".
-    """
+    """The base class of the noise distributions of one count, in rows. `cost` is the kind of budget."""
 
     scale: float
     name: ClassVar[Literal["discrete Laplace", "rounded Gaussian"]]
@@ -74,7 +68,6 @@ class DiscreteLaplace(_Noise):
 
     @classmethod
     def of_table(cls, cost: Fraction) -> DiscreteLaplace:
-        """Return the noise of a table that costs this epsilon, with scale 2 / epsilon."""
         return cls(float(TABLE_CHANGE / cost))
 
     @property
@@ -140,7 +133,6 @@ class RoundedGaussian(_Noise):
 
     @classmethod
     def of_table(cls, cost: Fraction) -> RoundedGaussian:
-        """Return the noise of a table that costs this rho, with scale sqrt(2 / (2 rho))."""
         return cls(gaussian_scale(TABLE_CHANGE / (2 * cost)))
 
     @property
@@ -153,17 +145,15 @@ class RoundedGaussian(_Noise):
 
     @property
     def variance_above(self) -> float:
-        """Return the variance at large scales. It determines the weight of a table in a fit."""
+        """Return the variance at large scales, which determines the weight of a table in a fit."""
         return self.scale**2 + 1 / 12
 
     @property
     def mean_size(self) -> float:
-        """Return the mean absolute noise of a cell, for continuous Gaussian noise of the same scale."""
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
     def highest_moment(self) -> float:
-        """Return the supremum of all h >= 0 for which E[e^(h z)] is finite."""
         return math.inf
 
     def limit(self, risk: float) -> int:
@@ -173,7 +163,6 @@ class RoundedGaussian(_Noise):
         return least_whole(lambda t: math.erfc((t + 0.5) / self.scale / math.sqrt(2)) <= risk)
 
     def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
-        """Return ln E[e^(i t z)] of the noise z at the angles t, a real number."""
         turned = np.remainder(angles + np.pi, 2 * np.pi) - np.pi
         turns = 2 * np.pi * np.arange(-_TURNS, _TURNS + 1)
         near = np.asarray(-((self.scale * turned) ** 2) / 2)
@@ -222,9 +211,7 @@ _CUBE_ROUNDED_UP = 1e-9
 
 @lru_cache(maxsize=10_000)
 def cube_sd(size: int, scale: Fraction) -> float:
-    """Return the standard deviation of each entry of a noise vector that `size` numbers share. `scale` is sensitivity /
-    epsilon.
-    """
+    """Return the standard deviation of each of `size` numbers with one noise vector. `scale` is sensitivity / epsilon."""
     sums, stop = _power_sums(size + 2, float(scale)), -math.expm1(-1 / float(scale))
     squared = sum(_ways(size, p) * stop ** (size - p) * (sums[p + 2] + stop * sums[p + 1]) for p in range(size + 1))
     return math.sqrt(squared / _all_radii(size, sums, stop) / 3) / stop
@@ -243,8 +230,8 @@ def cube_limit(size: int, scale: Fraction, risk: float) -> int:
 
 
 def entry_limit(together: int, scale: Fraction, risk: float) -> int:
-    """Return a limit that the absolute noise of a number exceeds with probability at most `risk`. If `together` is above 1,
-    this many numbers share a noise vector; a single number has discrete Laplace noise.
+    """Return a limit that the absolute noise exceeds with probability at most `risk`, for one of `together` numbers with a
+    shared noise vector, or for a single number.
     """
     return DiscreteLaplace(float(scale)).rounded_up.limit(risk) if together == 1 else cube_limit(together, scale, risk)
 
@@ -318,11 +305,10 @@ _LEAST = -45.0
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Noises:
-    """Independent noise terms, such as those of all published cells, from which limits for published sums are computed.
+    """Independent noise terms, from which limits for published sums are computed.
 
     Attributes
     ----------
-    laws : the distinct noise distributions.
     law : (n_noises,) the index of the distribution of each entry.
     count : (n_noises,) how many independent terms each entry adds up; 0 for a value without noise.
     """
@@ -333,12 +319,10 @@ class Noises:
 
     @cached_property
     def each(self) -> np.ndarray:
-        """Return the (n_noises,) variances of a single term of each entry."""
         return np.array([law.variance for law in self.laws])[self.law]
 
     @cached_property
     def variances(self) -> np.ndarray:
-        """Return the (n_noises,) variances of the entries."""
         return np.asarray(self.count * self.each)
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -365,7 +349,6 @@ class SharedNoise:
 
     Attributes
     ----------
-    size : the number of numbers that share the noise.
     scale : sensitivity / epsilon.
     """
 
@@ -381,9 +364,6 @@ class SharedNoise:
         return np.full(self.size, self.variance)
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return the (j, k) covariances between sums of uncorrelated entries with the weights `first` (j, size) and
-        `second` (k, size).
-        """
         return np.asarray(self.variance * first @ second.T)
 
     @cached_property
@@ -397,9 +377,6 @@ class SharedNoise:
         return radii, weights / 2 * _TAIL * left ** (_TAIL - 1)
 
     def half_width(self, weights: np.ndarray, normal_variance: float, confidence: float) -> float:
-        """Return half the width of a confidence interval: a t with Pr[|Z| <= t] >= confidence for a weighted sum Z of
-        entries plus a normal error.
-        """
         sizes = np.sort(np.abs(weights[weights != 0]))[::-1]
         whole = math.sqrt(float(sizes @ sizes) * self.variance + normal_variance)
         if not whole > 0:
@@ -430,9 +407,6 @@ def half_width(
 
     Parameters
     ----------
-    weights : (n_noises,) the weights of the noise terms.
-    normal_variance : the variance of an independent normal error with mean 0.
-    confidence : the probability, above 0 and below 1.
     step : the lattice step of a discrete error that is treated as normal. If it exceeds w, half of it is added instead of
         w/2 (continuity correction).
     """
@@ -468,9 +442,6 @@ def half_width(
 def _least(parts: np.ndarray, angles: np.ndarray, probability: float) -> float:
     """Return the smallest t at which the distribution function sum(parts * sin(angles * t)) reaches `probability`, with
     precision `_EXACT`; at most half of its period.
-
-    The search uses secants, each slightly beyond its root so that the interval shrinks from both sides, and bisection if a
-    secant fails.
     """
     low, high, at, before, was, steps = 0.0, _PERIOD / 2, 1.5, 0.0, probability, 0
     while high - low > _EXACT:

@@ -50,10 +50,8 @@ class NamedModel:
 
     Attributes
     ----------
-    words : the parts of the question.
     factors : the column of a mean, the two columns of a ratio, or the columns and conditions after "on" and then the
         dependent column of a slope.
-    rows : the rows that the question uses.
     groups : the conditions of two groups whose means are compared.
     why : what the answer is used for.
     """
@@ -66,7 +64,6 @@ class NamedModel:
 
     @property
     def by_group(self) -> bool:
-        """Return whether the question asks for means of groups, measured as three shares for each group."""
         return bool(self.words.by or self.groups)
 
     @property
@@ -184,12 +181,10 @@ class Measured:
 
     @cached_property
     def functions(self) -> tuple[RowFunction, ...]:
-        """Return the functions of a row that are summed for all questions, each once."""
         return tuple({function.key: function for model in self.models for function in model.functions}.values())
 
     @property
     def tables(self) -> tuple[NamedModel, ...]:
-        """Return the questions about means of groups, each with its own noisy table."""
         return tuple(model for model in self.models if model.by_group)
 
     @property
@@ -201,7 +196,6 @@ class Measured:
 
     @property
     def of_table(self) -> Fraction:
-        """Return the epsilon of one question about means of groups."""
         return TABLE_WEIGHT * self._unit
 
     def measure(self, private: PrivateCounts, charge: Charge, transformation: Transformation) -> NoisyModels:

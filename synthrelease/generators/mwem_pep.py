@@ -68,9 +68,6 @@ class CountingQueries(Generator):
     def _fit(
         self, private: PrivateCounts, charge: Charge, background: Background, kind: type[PrivateTables], budget: Fraction
     ) -> DenseModel:
-        """In each iteration, privately choose a query with a large error, measure it with noise, and correct the model. All
-        iterations have equal parts of the budget.
-        """
         from synthrelease.generators.counting_queries_mechanism import answered
 
         # Plan: the pool of queries, and the initial model. Both are public.
@@ -95,7 +92,6 @@ class CountingQueries(Generator):
         return float(self.iterations * (self.queries + self.inner_updates))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit (500 iterations with 4,096 queries on 207,000 cells took 11 s)."""
         return self.effort(layout) * layout.n_cells * 2.6e-11
 
     def peak_cells(self, layout: Layout) -> int:

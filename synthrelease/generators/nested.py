@@ -70,7 +70,6 @@ class NestedGenerator(MarginalsGenerator):
 
     @cached_property
     def chain(self) -> tuple[str, ...]:
-        """Return the columns of areas, from the largest to the smallest."""
         return tuple(name.strip() for name in self.areas.split(WITHIN))
 
     def level_of(self, columns: Columns, layout: Layout) -> int:
@@ -158,9 +157,6 @@ class NestedGenerator(MarginalsGenerator):
         return [columns for columns in dict.fromkeys(projected) if columns]
 
     def model(self, measured: NoisyMarginals, background: Background) -> NestedModel:
-        """Combine the measurements of all levels. Return the model of the other columns, with the tables by which rows get
-        areas.
-        """
         layout, others = measured.layout, self._apart(measured.layout)
         areas, structure = [layout.index(name) for name in self.chain], set(self.structure(layout))
         of_whole, tables = list[AreaTable](), {column: list[AreaTable]() for column in areas}
@@ -213,7 +209,6 @@ class NestedGenerator(MarginalsGenerator):
         return float(sum(self._cells_within(layout).values()))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit and a sample."""
         seconds, above = 0.2, 1
         for area, cells in zip(map(layout.index, self.chain), reversed(self._cells_within(layout).values()), strict=True):
             seconds += 5e-7 * min(cells * above, 30 * rows) + 5e-7 * rows
@@ -224,7 +219,6 @@ class NestedGenerator(MarginalsGenerator):
         return "with the numbers of rows and of cells in the tables of areas"
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return the estimated largest number of cells in memory, for sampling, allotment or measurements."""
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         return max(BayesianNetwork.peak_cells(layout), 6 * max(self._cells_within(layout).values()), 80 * measured)
 
@@ -300,7 +294,6 @@ def _marginal(table: AreaTable, plain: Columns, like: NoisyMarginal) -> NoisyMar
 
 
 def _among(columns: Columns, plausibility: Plausibility) -> Plausibility:
-    """Return the rules that concern only these columns, over their layout."""
     masks = (mask for mask in plausibility.masks if set(mask.columns) <= set(columns))
     places = ((tuple(columns.index(column) for column in mask.columns), mask) for mask in masks)
     own_masks = tuple(replace(mask, columns=own_columns) for own_columns, mask in places)

@@ -126,11 +126,6 @@ def levels_of(
 ) -> tuple[tuple[Level, ...], tuple[AreaTable, ...]]:
     """Return all levels of areas, the largest areas first, and the tables of the whole. Tables of larger areas are averaged
     with the sums of smaller areas.
-
-    Parameters
-    ----------
-    areas : the columns of areas, from the largest to the smallest.
-    tables : the measured tables of every level, by the column of its areas.
     """
     levels, below, above = list[Level](), list[AreaTable](), homes(areas, plausibility)
     for index in reversed(range(len(areas))):
@@ -148,12 +143,7 @@ _NEAR = 0.05  # Raking ends when no count of a table differs from its target by 
 
 @dataclass(frozen=True, kw_only=True)
 class WantedCounts:
-    """The target counts of one table: how many rows each smaller area should get in each cell.
-
-    Attributes
-    ----------
-    cell : (combinations,) the cell of each combination of columns.
-    """
+    """The target counts (areas, cells) of one table, and the (combinations,) cell of each combination of columns."""
 
     values: np.ndarray
     cell: np.ndarray
@@ -168,14 +158,13 @@ def allotted(
     generator: np.random.Generator,
 ) -> np.ndarray:
     """Divide the rows of a larger area among its smaller areas. Return (areas, combinations) whole numbers, which add up to
-    `counts` over the areas. A combination is one of bins of the other columns.
+    `counts` over the areas.
 
     Parameters
     ----------
-    tables : the tables of the smaller areas. Their columns are positions in `bins`.
-    bins : for each column of the tables, the (combinations,) bins.
+    tables : the tables of the smaller areas, whose columns are positions in `bins`.
     counts : (combinations,) number of rows of this area, above 0.
-    scale : the ratio of drawn rows to measured rows.
+    scale : the ratio of drawn to measured rows.
     """
     areas = tables[0].values.shape[0]
     if areas == 1:
@@ -371,14 +360,8 @@ class NestedModel:
         scale: float,
         generator: np.random.Generator,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Divide the rows of every cell among the areas of one level in its larger area. For every new cell, return its old
-        cell, its area and its number of rows.
-
-        Parameters
-        ----------
-        above : the area of the level above, for every cell.
-        bins : the bins of all columns so far.
-        scale : the ratio of drawn rows to measured rows.
+        """Divide the rows of every cell among the areas of one level in its larger area (`above`). For every new cell,
+        return its old cell, its area and its number of rows.
         """
         core = sorted({column for table in level.tables for column in table.columns})
         keys = [above, *(bins[column] for column in core)]
@@ -409,7 +392,6 @@ class NestedModel:
 
 
 def _of(table: AreaTable, areas: np.ndarray, core: Sequence[int]) -> AreaTable:
-    """Return the part of a table for some areas, with columns as positions in `core`."""
     columns = tuple(core.index(column) for column in table.columns)
     return AreaTable(columns=columns, values=table.values[areas], variance=table.variance[areas])
 
@@ -423,13 +405,8 @@ def _dealt(
     *,
     generator: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Assign the rows of each combination of columns to areas at random, given the number of rows for each area.
-
-    Parameters
-    ----------
-    groups, counts : the cells with the same combination, and the number of rows of every cell.
-    combinations, areas, rows : the number of rows of a combination that each area gets, sorted by combination. The result
-        has, for every new cell, its original cell, its area and its number of rows.
+    """Assign the rows of each combination of columns to areas at random, given the number of rows for each area. For every
+    new cell, return its original cell, its area and its number of rows.
     """
     ends, largest = np.cumsum(groups.sums(counts)), int(areas.max(initial=0)) + 1
     cuts = np.unique([0, *(np.searchsorted(ends, np.arange(_ROWS_AT_ONCE, ends[-1], _ROWS_AT_ONCE)) + 1), len(ends)])

@@ -47,9 +47,6 @@ def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, mo
 
     Parameters
     ----------
-    sizes : number of bins of every column.
-    placed : the columns that may be parents.
-    bound : largest number of joint cells of a set.
     most : largest number of columns of a set.
     limit : largest number of sets, at least 1.
 

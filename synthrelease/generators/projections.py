@@ -44,7 +44,6 @@ class Projection(SpecTable):
 
     @property
     def sentence(self) -> str:
-        """Return a sentence for readers that describes how the projection changes rows."""
         raise NotImplementedError
 
     @property
@@ -117,7 +116,6 @@ class FrequentCombinations(Projection):
 
     @property
     def promised_count(self) -> int:
-        """Return 1: a row may occur once even if its combinations of few columns are frequent."""
         return 1
 
     def project(self, table: Counts, generator: np.random.Generator) -> Counts:

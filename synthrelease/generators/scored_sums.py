@@ -89,7 +89,6 @@ class ScoredSum:
 
     @property
     def own_values_of(self) -> tuple[str, ...]:
-        """Return the columns used with exact values, such as income in "income(0..9000)"."""
         return tuple(factor.column for factor in self.factors if isinstance(factor, OwnValue))
 
     def columns(self, layout: Layout) -> tuple[int, ...]:
@@ -225,7 +224,6 @@ def _steps(scored: ScoredSum, layout: Layout) -> np.ndarray:
 
 
 def read_sums(text: str) -> tuple[SumGroup, ...]:
-    """Parse all groups of sums in a formula. Raises Unexpected."""
     return tuple(SumGroup.of(term) for term in terms_of(text))
 
 

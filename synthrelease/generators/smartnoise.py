@@ -80,7 +80,7 @@ class LibraryGenerator(Generator):
 
     def charge(self, epsilon: Fraction) -> Charge:
         """Return the charge of a fit with budget `epsilon`. The library gets a quarter of its rho, because it counts adding
-        or removing a record, not replacing one (`replacing_one`).
+        or removing a record (`replacing_one`).
         """
         return replacing_one(self._by_library(epsilon))
 
