@@ -86,7 +86,6 @@ def main() -> None:
 
 
 def _what_was_read() -> str:
-    """Return a sentence that says whether privacy budget may have been spent before an unexpected failure."""
     if _READING.isdisjoint(sys.argv[1:2]):
         return "This command reads no private data, and no budget was spent. Please report the error with the command."
     return (

@@ -1,11 +1,11 @@
-"""List the commands of the command line, load each command at its first use, and keep private values out of messages.
+"""List the commands of the command line, load each at its first use, and keep private values out of messages.
 
 A command is a function with typed parameters, whose docstring contains the help texts (`requests`). The library typer reads
 the arguments.
 
-Three measures supplement the protection of private data (`protection`). Messages about wrong arguments never quote a string
-that looks like a connection string (`sources`). A letter that a terminal cannot show is printed as its code, because an
-encoding error could end the run after the budget is spent. If the terminal is closed, the worker processes stop, too.
+Three measures supplement the protection of private data (`protection`). Messages about wrong arguments never quote what
+looks like a connection string (`sources`). A letter that a terminal cannot show is printed as its code, because an encoding
+error could end the run after the budget is spent. If the terminal is closed, the worker processes stop, too.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class _Built(Kinds[Any]):
 
 
 def built(name: str, function: Callable[..., None]) -> Any:
-    """Create a typer command that calls a function, whose options are its parameters or the fields of its only parameter, a
+    """Create a typer command for a function, whose options are its parameters or the fields of its only parameter, a
     dataclass.
     """
     (first, *further), hints = inspect.signature(function).parameters.values(), get_type_hints(function)

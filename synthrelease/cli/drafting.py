@@ -32,8 +32,8 @@ def desk(
     port: Annotated[int, Option(least=0, most=65535)] = 0,
     no_open: bool = False,
 ) -> None:
-    """Edit configuration and acceptance file on a local web page. The desk opens no private file and needs no network. Each
-    control changes one setting and keeps your comments. Only this machine can reach the page, and only by the printed address.
+    """Edit configuration and acceptance file on a local web page. The desk opens no private file and needs no network. It
+    keeps your comments. Only this machine can reach the page, by the printed address.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def desk(
     members : Read this public file of the members (only with [members]). By default no file.
     ledger : Show the remaining budget of this ledger. By default no ledger.
     release : Show this released folder. By default no folder.
-    codebook : Start without a public file and without CONFIG: plan a scout of the columns in this codebook, and draft CONFIG
-        from the folder of the scout. By default CONFIG must exist.
+    codebook : Start without a public file and without CONFIG: plan a scout of the columns in this codebook, and draft
+        CONFIG from the folder of the scout. By default CONFIG must exist.
     port : Use this port of the loopback address. The default, 0, is any free port.
     no_open : Print the address without opening a browser.
     """
@@ -116,11 +116,11 @@ def desk(
 def init(request: DraftRequest) -> None:
     """Draft a configuration and criteria from a PUBLIC file.
 
-    Writes configs/NAME.toml and acceptance/NAME.toml for you to edit. Overwrites nothing. Never use a private file. Bounds,
-    bins and categories come from the file and are published without protection. A draft has at most 200 columns. If the file
-    has more columns, init drafts the columns named by --important and the columns that are most strongly associated with them.
-    Without --important, it drafts the columns with the strongest associations. It lists the columns that it left out. The
-    command tries generators and budgets on the file, and drafts the cheapest release that preserves 85% of the associations.
+    Writes configs/NAME.toml and acceptance/NAME.toml for you to edit. Overwrites nothing. Never use a private file: bounds,
+    bins and categories come from the file and are published without protection. A draft has at most 200 columns: those
+    named by --important and those most strongly associated with them or, without --important, those with the strongest
+    associations. The command lists the columns that it left out, tries generators and budgets on the file, and drafts the
+    cheapest release that preserves 85% of the associations.
     """
     if (request.scout is None) == (not request.public):
         both = ", not both" if request.public else ""
@@ -206,8 +206,8 @@ def _init_from_scout(name: str, folder: Path, into: Path) -> None:
 
 
 def _what_became(draft: Draft, told_together: Container[str]) -> Iterator[Table]:
-    """Yield a table of the columns of the file and one of the members' columns, with the drafted settings or the reason for
-    leaving a column out.
+    """Yield a table of the columns of the file, and one of the members, with their drafted settings or the reason for
+    leaving them out.
     """
     from rich.table import Column, Table
 
@@ -231,8 +231,8 @@ def leave_out(
 ) -> None:
     """Remove columns from a configuration and its acceptance file. Reads no data.
 
-    Removes rules, criteria, intended queries and texts that name a column. Also removes the name of the column from tables and
-    groups. Keeps comments and layout. If you must decide something first, the command says so and writes nothing.
+    Removes rules, criteria, intended queries and texts that name a column, and its name in tables and groups. Keeps
+    comments and layout. If you must decide something first, the command says so and writes nothing.
 
     Parameters
     ----------
@@ -257,8 +257,8 @@ def leave_out(
 def numbers(config: Config, public: From, members: Beside | None = None, table: TableName | None = None) -> None:
     """Set missing representative values of bins. Use the command after you change bins.
 
-    The representative value of a bin is the mean of its rows in a PUBLIC file. The command keeps values that are already in the
-    configuration, and removes the values of bins that no longer exist. Comments and layout stay the same.
+    The representative value of a bin is the mean of its rows in a PUBLIC file. Keeps existing values, comments and layout,
+    and removes the values of bins that no longer exist.
 
     Parameters
     ----------

@@ -110,7 +110,6 @@ def budget_text(epsilon: Fraction, delta: Fraction) -> str:
 
 
 def cost_sentences(document: ReleaseDocument) -> Iterator[str]:
-    """Yield sentences that explain epsilon: the factor for a result, and how often a guess about a record can be right."""
     from synthrelease.bundle.card.numbers import without_exponent, worst_factor
     from synthrelease.bundle.card.sections import right_guess
 
@@ -187,7 +186,6 @@ def _criteria(document: ReleaseDocument) -> Table:
 
 
 def excluded_words(excluded: RowsLeftOut, *, of_persons: bool) -> str:
-    """Return sentences about the share of rows, or of persons, that were excluded."""
     whole = "the persons in the file" if of_persons else "the file"
     text = f"Rules and missing or unexpected values excluded {excluded.share} of {whole} (estimated with noise)."
     if excluded.many:

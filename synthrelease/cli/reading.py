@@ -47,8 +47,8 @@ def audit(
 ) -> None:
     """Test the guarantee on made-up tables.
 
-    Enumerates sensitivities and the distributions of the selection, and computes the privacy loss that the noisy answers of
-    each generator reveal. Reads no file except release.json of --release, and spends nothing.
+    Enumerates sensitivities and the distributions of the selection, and computes the privacy loss of the noisy answers of
+    each generator. Reads no file except release.json of --release, and spends nothing.
 
     Parameters
     ----------
@@ -184,9 +184,9 @@ def bound(
     """Answer a question from a release, with bounds for the file.
 
     "The file" means the rows of the private file that the rules keep. All bounds hold at the same time (docs/estimates.md).
-    QUERY is a condition whose limits are edges of released bins, such as "age >= 35 and sex == 'F'". A condition alone asks for
-    a number of rows. Add --given to ask for a share, or --mean to ask for a mean. QUERY can also be a question of `synthrelease
-    estimate`, such as "share weight < 2500: age >= 35 against < 35". If published noisy tables can answer the question, their
+    QUERY is a condition whose limits are edges of released bins, such as "age >= 35 and sex == 'F'". A condition alone asks
+    for a number of rows, with --given for a share, with --mean for a mean. QUERY can also be a question of `synthrelease
+    estimate`, such as "share weight < 2500: age >= 35 against < 35". If published noisy tables can answer it, their
     estimate is printed, too.
 
     Parameters
@@ -270,15 +270,16 @@ def verify(
 ) -> None:
     """Check a published release without private data.
 
-    Also lists what cannot be checked. Exits with code 5 if a check fails, or if a check needs a package that is not installed.
-    With --no-plan and --no-documents, the command makes only those checks that work with any version of the program.
+    Also lists what cannot be checked. Exits with code 5 if a check fails or needs a package that is not installed. With
+    --no-plan and --no-documents, the command makes only those checks that work with any version of the program.
 
     Parameters
     ----------
     public_key : Check the signature with this public key of the publisher. By default the key in the folder is used.
-    earlier : Compare with this earlier release of the register, or with the release that an erratum replaces. May be repeated.
-        By default nothing is compared.
-    commitment : Compare with this commitment, which was written before the run (see commit). By default nothing is compared.
+    earlier : Compare with this earlier release of the register, or with the release that an erratum replaces. May be
+        repeated. By default nothing is compared.
+    commitment : Compare with this commitment, which was written before the run (see commit). By default nothing is
+        compared.
     plan : Compute the plan and the criterion values again from the specification.
     documents : Write all other documents again, and compare them with the folder.
     trust : Run these packages, which took part in the release, for the checks that need them. By default none.
@@ -313,8 +314,7 @@ def _print_verified(report: Report, folder: Path, what: str) -> None:
 def plugin(package: Annotated[str, Option(metavar="PACKAGE", positional=True)]) -> None:
     """Print the table [[plugins]] of a package, and try its parts.
 
-    Tries the criteria and generators of the package on small tables. Exits with code 5 if a criterion or generator fails. This
-    runs the code of the package.
+    Runs the code of the package: tries its criteria and generators on small tables. Exits with code 5 if one fails.
 
     Parameters
     ----------
@@ -432,25 +432,24 @@ def estimate(
 ) -> None:
     """Estimate shares, means, quantiles or slopes from noisy tables.
 
-    QUESTION is "share CONDITION", "mean COLUMN", "median COLUMN", "quantile 0.9 COLUMN" or "slope COLUMN on COLUMN, COLUMN".
-    "by COLUMN" asks for each bin of a column. "where CONDITION" selects rows. "share weight < 2500: age >= 35 against < 35"
-    compares two groups. The second group may be "the rest". Limits in conditions lie between released bins.
+    QUESTION is "share CONDITION", "mean COLUMN", "median COLUMN", "quantile 0.9 COLUMN" or "slope COLUMN on COLUMN,
+    COLUMN". "by COLUMN" asks for each bin of a column. "where CONDITION" selects rows. "share weight < 2500: age >= 35
+    against < 35" compares two groups. The second group may be "the rest". Limits in conditions lie between released bins.
 
     Each estimate has two intervals (docs/estimates.md): one for the file (the rows that the rules keep), and one for a
     population from which these rows are a simple random sample. If no noisy table contains the columns, use `synthrelease
     bound`.
 
-    For several releases, the command prints the estimate of each release, the changes between releases with intervals, and the
-    mean level of all releases.
+    For several releases, the command also prints the changes between releases with intervals, and the mean level.
 
     Parameters
     ----------
-    words : The released folder, or the folders of several years in order, then the question, such as "mean income by sex where
-        age >= 30".
-    confidence : Set the confidence of each interval. With --together, set the confidence that all intervals hold at the same
-        time.
-    together : Widen the intervals so that all of them hold at the same time. By default the confidence applies to each interval
-        separately.
+    words : The released folder, or the folders of several years in order, then the question, such as "mean income by sex
+        where age >= 30".
+    confidence : Set the confidence of each interval. With --together, set the confidence that all intervals hold at the
+        same time.
+    together : Widen the intervals so that all of them hold at the same time. By default the confidence applies to each
+        interval separately.
     as_csv : Print CSV for R, Stata or a spreadsheet. By default text is printed.
     """
     from synthrelease.answers.estimates import estimate as ask
@@ -482,8 +481,7 @@ def rows(
     """Draw rows that meet a condition, from published noisy tables.
 
     The rows come from a model of the noisy tables. The private file is not read, and no epsilon is spent. The command says
-    which columns were measured together with the condition. If noise hides whether the group has any rows, the command draws no
-    rows.
+    which columns were measured together with the condition. If noise hides whether the group has any rows, it draws none.
 
     Parameters
     ----------

@@ -31,8 +31,8 @@ risk.
 
 
 def compare(request: ComparisonRequest) -> None:
-    """Compare configurations with other ways to protect a table. Uses the same PUBLIC file for all methods. Shows how well each
-    method meets the criteria, its utility and its risk. The values have no noise. Releases never use these methods
+    """Compare configurations with other ways to protect a table. Uses the same PUBLIC file for all methods, and shows how
+    well each method meets the criteria, without noise, and its utility and risk. Releases never use these methods
     (docs/appendix/baselines.md). Reads nothing private and spends nothing.
     """
     from synthrelease.spec.load import load_spec

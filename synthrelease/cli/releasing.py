@@ -69,9 +69,9 @@ def open_new(file: LedgerFile, dataset: Annotated[str, Option()], limit: Epsilon
 def scout(request: ScoutRequest) -> None:
     """Publish noisy tables of single columns of a PRIVATE file.
 
-    Use a scout if there is no public file. Spends budget. The codebook is public. It states the names, kinds, codes, missing
-    codes and bounds of the columns. The program takes no setting from the private file. --cap and --delta are the total cost of
-    this scout and one later release. `init --scout` drafts this release.
+    Use a scout if there is no public file. Spends budget. The codebook is public, and states the names, kinds, codes,
+    missing codes and bounds of the columns: no setting comes from the private file. --cap and --delta are the total cost of
+    this scout and one later release, which `init --scout` drafts.
     """
     from synthrelease.scouting.scout import Scouting
     from synthrelease.scouting.scout import scout as scouted
@@ -111,8 +111,8 @@ def split(
 ) -> None:
     """Split a register into pieces, once and permanently. Costs nothing.
 
-    A release then spends the budget of one piece only. A new secret key and the record number determine the piece to which a
-    record belongs. Keep the key in the enclave, back it up, and show it to nobody. Without the key, no piece can be read again.
+    A release then spends the budget of one piece only. A new secret key and the record number determine the piece of a
+    record. Keep the key in the enclave, back it up, and show it to nobody. Without the key, no piece can be read again.
 
     Parameters
     ----------
@@ -566,10 +566,7 @@ class Demonstration:
 
     Attributes
     ----------
-    config : the path of the example configuration.
     files : a function that writes the public and the confidential file into a folder, and returns their paths.
-    dataset : the name of the dataset in the ledger.
-    limit, delta_limit : the limits of the ledger on epsilon and delta.
     minutes : the time limit of the rehearsal.
     planned : the number of rows for which the command `plan` is run, or None if it is not run.
     questions : questions for `estimate`.

@@ -170,8 +170,8 @@ def plan(
 ) -> None:
     """Show what a release would cost in privacy, time and memory. Reads no data.
 
-    Also shows the probability that the search finds no acceptable table. This probability comes from a rehearsal (--shortlist),
-    or is computed for several assumed shares of accepted rounds.
+    Also shows the probability that the search finds no acceptable table, from a rehearsal (--shortlist) or for several
+    assumed shares of accepted rounds.
 
     Exits with code 2 if [unit] has no answer, if no table with this number of rows can meet a criterion, or if every table
     meets all criteria. Exits with code 4 if the plan costs more than its limit.
@@ -182,7 +182,8 @@ def plan(
     rows : Estimate time and memory for this number of rows. [default: 100000]
     shortlist : Use this shortlist: also show how often its rehearsal found no table, and a cheaper plan if there is one. By
         default no shortlist.
-    worksheet : Write a page that you can print for a meeting with stakeholders to this new file (.html). By default no page.
+    worksheet : Write a page that you can print for a meeting with stakeholders to this new file (.html). By default no
+        page.
     """
     from synthrelease.releasing.attempt_costs import check_memory, check_possible, peak_megabytes
     from synthrelease.spec.shortlist import cheaper_plan, narrowed
@@ -325,7 +326,6 @@ def _print_models(spec: ReleaseSpec, rows: int) -> None:
 
 
 def _models(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
-    """Return the expected half widths of the intervals for [[models]], and whether the noise may prevent an answer."""
     if spec.models is None:
         return []
     from synthrelease.answers.models import expected_half_widths, may_be_refused
@@ -470,14 +470,14 @@ def check(
 ) -> None:
     """Check a configuration and whether a file fits it. Spends nothing and shows no value of the file.
 
-    Lists columns with values that are not numbers or dates as declared, and columns in which more than one row in ten does not
-    fit. With [members], states how many keys of the members' table have no row in the other table, if this is more than one in
-    ten. These are exact facts about private data: keep them in the enclave. Do not change a bound, bin or category because of
-    them. Use outside = "clip" or "drop", missing = "drop", or a category for missing values.
+    Lists columns with values that are not numbers or dates as declared, and columns in which more than one row in ten does
+    not fit. With [members], states how many keys of the members' table have no row in the other table, if this is more than
+    one in ten. These are exact facts about private data, like the exit code: keep them in the enclave. Do not change a
+    bound, bin or category because of them. Use outside = "clip" or "drop", missing = "drop", or a category for missing
+    values.
 
     Exits with code 2 if the file does not fit, if the configuration or the acceptance file changed since the rehearsal (see
-    --unrehearsed), or if no table of this number of rows can meet a criterion. The exit code is an exact fact about private
-    data, too.
+    --unrehearsed), or if no table of this number of rows can meet a criterion.
 
     Parameters
     ----------

@@ -76,7 +76,6 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
 
 
 def _at_most(plan: Any) -> str:
-    """Return a remark such as " (at most 5%, by a 95% interval)", or "" if the upper end is not known."""
     return "" if plan.nothing_high is None else f" (at most {percent(plan.nothing_high)}, by a 95% interval)"
 
 
@@ -240,7 +239,6 @@ LARGE_DELTA = 1e-5
 
 
 def print_plan(spec: Any, shortlist: Path | None = None) -> None:
-    """Print the charges of a plan, its guarantee, rows and rounds, and the probability that no table is accepted."""
     from synthrelease.spec.record import guarantee_in_words
     from synthrelease.spec.register import pieces_in_words
 
@@ -287,8 +285,8 @@ def charge_tree(title: str, total: Charge) -> Tree:
 
 
 def refusals(spec: Any) -> dict[str, list[str]]:
-    """Return the columns with `missing = "error"` and with `outside = "error"`, a single value of which makes a release
-    refuse the file.
+    """Return the columns with `missing = "error"` and with `outside = "error"`. One such value makes a release refuse the
+    file.
     """
     columns = spec.schema.columns
     return {kind: [column.name for column in columns if getattr(column, kind) == "error"] for kind in ("missing", "outside")}
@@ -376,7 +374,7 @@ def _stated(charge: Charge) -> str:
 
 
 def _grow(tree: Tree, charge: Charge, because: str = "") -> None:
-    """Add a charge and its parts to a tree, with the text `because` or the explanation of the charge in brackets."""
+    """Add a charge and its parts to a tree, with `because` or the explanation of the charge in brackets."""
     from rich.text import Text
 
     reason = f" Reason: {charge.reason}" if charge.reason else ""

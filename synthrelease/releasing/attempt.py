@@ -109,13 +109,12 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
 
     Parameters
     ----------
-    folder : the folder of the earlier release.
     digest : the digest of release.json in `folder` when the specification was read.
 
     Raises
     ------
-    InputError : if the folder is not a release, or if `[series] earlier` does not name it. Also if this release defines
-        neighbours differently, if its rows do not agree with its release.json, or if its bins do not fit.
+    InputError : if the folder is not a release that `[series] earlier` names, if it defines neighbours differently, if its
+        rows do not agree with its release.json, or if its bins do not fit.
     """
     published = load(folder)
     content = (folder / DOCUMENT).read_bytes()
@@ -159,9 +158,7 @@ def _check_neighbours(prior: Path, document: ReleaseDocument, spec: ReleaseSpec)
 
 
 def _atoms(prior: Path, old: PublishedColumn, column: Column, binnings: list[Binning]) -> np.ndarray:
-    """Return the (n_bins,) first atomic bin inside each bin of a released column, which must lie inside one bin of this
-    release.
-    """
+    """Return the first atomic bin inside each bin of a released column, which must lie inside one bin of this release."""
     atoms_of_bins = np.zeros(len(old.labels), dtype=np.int64)
     if (old.kind == "category") != (column.kind == "category"):
         raise InputError(f"{prior}: in this prior, the column {column.name} has the kind {old.kind}. It must be {column.kind}.")
@@ -175,7 +172,9 @@ def _atoms(prior: Path, old: PublishedColumn, column: Column, binnings: list[Bin
 
 
 def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarray:
-    """Return an (n_atoms,) mask of the atomic bins inside a released bin, all False if a category in it no longer exists."""
+    """Return an (n_atoms,) mask of the atomic bins inside a released bin, or no bins if one of its categories no longer
+    exists.
+    """
     atoms = column.atoms
     if bin_number == old.missing:
         return np.arange(len(atoms)) == (-1 if atoms.missing is None else atoms.missing)
@@ -230,7 +229,7 @@ class Prepared:
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
     """A candidate (a synthetic table that is not yet released), and the noisy criterion values or the joint test that
-    decide on it. With a joint test, noisy values are computed only after acceptance.
+    decide on it.
     """
 
     candidate: Candidate

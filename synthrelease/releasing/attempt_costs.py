@@ -69,7 +69,6 @@ def usual_rows(spec: ReleaseSpec) -> int:
 
 
 def attempt_costs(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCost, ...]:
-    """Return the cost of the most expensive attempt with each generator family, the slowest first."""
     rows, layout = rows or usual_rows(spec), finest(spec)
     families: dict[str, list[Generator]] = {}
     for generator in spec.space.generators:
@@ -143,11 +142,12 @@ def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None
 
     Parameters
     ----------
-    before, after : peak megabytes of this process before and after the attempts, or None if unknown.
+    before, after : peak megabytes of this process before and after the attempts. If a number is unknown, nothing is
+        checked.
 
     Raises
     ------
-    ResourceError : if the release needs more memory than the machine has. If a number is unknown, nothing is checked.
+    ResourceError : if the release needs more memory than the machine has.
     """
     available = machine_megabytes()
     if before is None or after is None or available is None:

@@ -3,9 +3,9 @@ nothing.
 
 Every generator family is tried in its largest configuration, and in its smallest if that is at most a quarter as large or
 takes more work. The attempts run the code of a release, from one-off fits to the criterion values after acceptance. The
-table has the columns and bins of the private table; its rows are drawn uniformly over all cells that the rules allow, and
-are the same in every run. It contains nothing private, so messages may show where an error occurred, and how much time and
-memory was used. A rejected round is not reported, because made-up rows do not resemble a population.
+rows of the table are drawn uniformly over all cells that the rules allow, and are the same in every run. They contain
+nothing private, so messages may show where an error occurred, and the time and memory used. A rejected round is not
+reported, because made-up rows do not resemble a population.
 
 `MadeUp` is a `PrivateCounts` whose errors state their cause. Only this module creates such an object, and only from rows
 that it has drawn.
@@ -194,7 +194,6 @@ def _pieces(spec: ReleaseSpec, table: Counts) -> tuple[Counts, ...]:
 
 
 def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[[], Result]) -> Result:
-    """Run a part of the dry run. An error names the part and the settings that were tried."""
     tried = "the part that all rounds share" if configuration is None else f"the configuration {_described(configuration)}"
     problem: SynthreleaseError
     try:
@@ -218,7 +217,6 @@ def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[
 
 
 def _described(configuration: Configuration) -> str:
-    """Describe the generator, the projection and the chosen bins of a configuration."""
     description, schema = configuration.describe(), configuration.transformation.schema
     bins = {name: chosen for name, chosen in configuration.transformation.choice.items() if len(schema[name].alternatives) > 1}
     return json.dumps({"generator": description["generator"], "projection": description["projection"], "transformation": bins})

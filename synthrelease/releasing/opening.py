@@ -197,7 +197,6 @@ def _open(source: Source, schema: Schema, policy: InputTable, needed: list[str],
 
 
 def _check_files(source: Source, schema: Schema, policy: InputTable, needed: list[str]) -> list[bool | None]:
-    """Return, for each file, whether it has a row, or None if this is not known."""
     files, several, problem, rows_of_files = source.files(), source.holds_files(), "", list[bool | None]()
     if several:
         check_one_record_type(policy)
@@ -212,7 +211,6 @@ def _check_files(source: Source, schema: Schema, policy: InputTable, needed: lis
 
 
 def _check_file(file: Path, schema: Schema, policy: InputTable, table: str | None, needed: list[str]) -> bool | None:
-    """Check one file. Return whether it has a row, or None if this is not known."""
     ending = file.suffix.lower()
     if ending in _PACKAGES:
         library("pyreadstat", "pyreadstat", f"files of {_PACKAGES[ending]}", "formats")
@@ -228,7 +226,9 @@ def _check_file(file: Path, schema: Schema, policy: InputTable, table: str | Non
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredTable:
-    """The names of a table's columns, their types in some formats, and whether it has a row (None if it does not say)."""
+    """What a table declares: the names of its columns, in some formats their types, and whether it has a row (None if
+    unknown).
+    """
 
     names: list[str]
     types: Mapping[str, Any] = field(default_factory=dict)
@@ -237,7 +237,7 @@ class DeclaredTable:
 
 
 def _check_declared(declared: DeclaredTable, schema: Schema, needed: list[str]) -> bool | None:
-    """Check the names and types of the needed columns. Return whether the table has a row, or None if this is not known."""
+    """Check the names and types of the needed columns, and return whether the table has a row, or None."""
     check_header(declared.names, needed)
     for name in needed:
         if name in declared.types:

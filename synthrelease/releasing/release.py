@@ -183,8 +183,7 @@ class Release:
 
     Attributes
     ----------
-    n : the number of rows that the release used, if they were divided into two parts, else None: the released table has as
-        many.
+    n : the number of used rows, if they were divided into two parts, else None: the released table has as many.
     n_file : the number of rows in the private file, or None if the number of rows that the rules keep is published instead.
     measured : the noisy marginals from which the table was made, if the specification publishes them.
     models : the noisy sums for the questions of [[models]].
@@ -328,6 +327,5 @@ def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Colle
 
 
 def one_round(spec: ReleaseSpec, private: PrivateTable, prepared: Prepared) -> Attempt | None:
-    """Run one round with a configuration drawn at random. Return the attempt if its table is accepted, otherwise None."""
     result = attempt(spec, spec.space.draw(), private, prepared)
     return result if result.accepted else None

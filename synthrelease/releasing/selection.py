@@ -14,20 +14,20 @@ Known threshold (Liu & Talwar, STOC 2019, Theorem 3.1):
 
 Best of K (Papernot & Steinke, ICLR 2022): the same loop with the truncated negative binomial distribution of K.
 
-The theorem of Papernot and Steinke is about the best of K rounds in a total order. Give every round an independent uniform tag,
-and order rounds by (accepted, tag). The tags change no divergence, and prevent ties. If some round is accepted, the best round
-is uniformly random among the accepted rounds. Otherwise the best round is a rejected round, and is replaced by "nothing".
+The theorem of Papernot and Steinke is about the best of K rounds in a total order. Give every round an independent uniform
+tag, and order rounds by (accepted, tag). The tags change no divergence, and prevent ties. If some round is accepted, the
+best round is uniformly random among the accepted rounds; otherwise it is a rejected round, and is replaced by "nothing".
 Condition on K, and on some round being accepted. Then the output of the best round has the distribution of one round given
-acceptance, because rounds are independent and identically distributed. The first accepted round has the same distribution, and
-the loop returns it without running the others.
+acceptance, because rounds are independent and identically distributed. The first accepted round has the same distribution,
+and the loop returns it without running the others.
 
-A round that fails after the noise, for a reason other than noise (`InternalError`), also ends the loop. Both theorems treat
-such a failure like an accepted output. They hold for any mechanism Q whose output says whether the loop halts, and for the
-output of the first round in which it halts. Here Q's output is "rejected", "accepted" with a table, or "broken" with the type
-and the place of an error. All code outside `PrivateCounts.spend` sees noisy values alone. So type and place are post-processing
-of noisy values, and are covered by the guarantee of a round. (For the best of K: in the total order, rounds that halt come
-after all others.) If a broken round counted as rejected, an error in every round would spend the whole budget and then output
-"nothing". In parallel runs, such a round takes effect only at its place in the order, like an accepted round.
+A round that fails after the noise, for a reason other than noise (`InternalError`), also ends the loop, like an accepted
+output. Both theorems hold for any mechanism Q whose output says whether the loop halts, and for the output of the first
+round in which it halts. Here Q's output is "rejected", "accepted" with a table, or "broken" with the type and the place of
+an error. All code outside `PrivateCounts.spend` sees noisy values alone, so type and place are post-processing, covered by
+the guarantee of a round. (For the best of K: in the total order, rounds that halt come after all others.) If a broken round
+counted as rejected, an error in every round would spend the whole budget and then output "nothing". In parallel runs, such
+a round takes effect only at its place in the order, like an accepted round.
 
 Rounds are independent and identically distributed, and only the output is used. The number of rounds, K, the times of the
 rounds and the rejected tables are not used.
@@ -205,7 +205,6 @@ def _ending(rule: SelectionRule) -> Callable[[], bool]:
 
 
 def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundResult[T], None, None]:
-    """Yield the results of rounds 0, 1, 2, ... in this order."""
     if jobs == 1:
         while True:
             yield guarded(run_round)
