@@ -39,7 +39,7 @@ from synthrelease.spec.columns import Bins, build_column, group_binning
 
 @dataclass(frozen=True, kw_only=True)
 class Coding:
-    """Which whole numbers the bins of a column, called by their codes 0, 1, ..., have.
+    """The whole numbers of a column's bins, which are called by their codes 0, 1, ...
 
     If the lowest number is 0, the highest equals the difference between the two, and such worlds alone would miss some
     faults.

@@ -85,7 +85,7 @@ class ConditionalTable:
         return cls(sizes=sizes, keys=tuple(keys), children=tuple(children), counts=np.concatenate(counts))
 
     def groups(self, predictors: Sequence[np.ndarray], n_rows: int) -> np.ndarray:
-        """Return the (n_rows,) finest group with enough rows of each row, from the (n_rows,) bins of each predictor."""
+        """Return the (n_rows,) finest group of each row that has enough rows, by the (n_rows,) bins of the predictors."""
         group, rows = np.zeros(n_rows, dtype=np.int64), np.arange(n_rows)
         for z, width, keys, children in zip(predictors, self.sizes, self.keys, self.children, strict=False):
             if not len(keys) or not len(rows):

@@ -267,7 +267,7 @@ def _without_zeros(text: str) -> str:
 
 
 def _code_width(texts: Collection[str]) -> int:
-    """Return the width of codes with leading zeros, such as 4 for "0007", if no other code has more digits, or 0."""
+    """Return the width of codes with leading zeros, such as 4 for "0007", or 0 if there are none or a code has more digits."""
     padded, lengths = {len(text) for text in texts if _ZERO_FIRST.fullmatch(text)}, {len(text) for text in texts}
     return max(padded) if len(padded) == 1 and all(map(str.isdigit, texts)) and max(lengths) in padded else 0
 

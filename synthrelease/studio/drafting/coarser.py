@@ -90,7 +90,7 @@ or 20 years, so that the young have their own bins.
 def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float, adult: float = -math.inf) -> tuple[float, ...]:
     """Choose limits between bins so that each bin has at least a minimum share of the rows.
 
-    If no limit does, the limit nearest to the median is returned.
+    If this is impossible, the limit nearest to the median is returned.
 
     Parameters
     ----------

@@ -763,7 +763,7 @@ def _without_fillers(answers: Answers) -> Answers:
     """Treat fillers in a column of dates, such as 9999-12-31 and 1900-01-01, as missing values.
 
     Zeros and dates outside 1850 to 2100 are fillers. A date that programs write for missing dates, such as 1 January 1900,
-    is one only if it is more than five times as frequent as any other date, or more than ten years from all others.
+    counts only if it is more than five times as frequent as any other date, or more than ten years from all others.
     """
     zeros = [text for text in answers.texts if not text.strip("0")]
     answers = answers.without(zeros if date_format(answers.texts.keys() - zeros) and not answers.entry.number else [])

@@ -26,8 +26,7 @@ _GROUPS, _OF_GROUP = 6, 8  # Equations are first tested in 6 groups of 8 rows
 def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]:
     """Find columns of numbers that follow from a single earlier column in every row, such as a length in other units.
 
-    Return them as columns to leave out. They are linear up to rounding, or increasing or decreasing, as a square or a
-    logarithm.
+    Return them as columns to leave out. They are linear up to rounding, or other monotonic functions, such as a logarithm.
     """
     values = {source: column for source, column in numeric_columns(answers, rows).items() if not np.isnan(column).all()}
     answered = {source: ~np.isnan(column) for source, column in values.items()}

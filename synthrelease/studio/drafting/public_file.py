@@ -476,8 +476,7 @@ def own_numbers(file: PublicFile, column: Column, policy: InputTable) -> tuple[n
 
 
 def _read(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the finest bin (below 0 for none), the frequency, and whether it means a missing value, of each string of a
-    column.
+    """Return, for each string of a column, its finest bin (below 0 for none), its frequency, and whether it means no value.
 
     The three arrays have shape (n_texts,). For days between two columns of dates, they describe each finest bin.
     """
