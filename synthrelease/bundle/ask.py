@@ -116,8 +116,8 @@ def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
 def _measured(release: PublishedRelease) -> Iterator[dict[str, Any]]:
     """Yield the questions that were answered by their own measurements ([[models]]), with their answers.
 
-    Each answer has intervals with the stated confidence each, and wider ones that all hold at once. Numbers have six
-    digits, as in release.json, so that they are the same on every machine.
+    Each answer has intervals that hold one by one, and wider ones that all hold at once. Numbers have six digits, as in
+    release.json.
     """
     place = {column.name: index for index, column in enumerate(release.schema)}
     for question, limits in () if release.models is None else measured_questions(release.models).items():
@@ -180,8 +180,10 @@ def _column(release: PublishedRelease, column: PublishedColumn) -> dict[str, Any
 
 
 def _population(release: PublishedRelease, column: str) -> dict[str, Any]:
-    """Return the factor of the sampling variance, relative to a simple random sample from an infinite population, and the
-    reasons for no interval.
+    """Return the factor of the sampling variance for questions about a column, and the reasons for no interval for the
+    population.
+
+    The factor is relative to a simple random sample from an infinite population.
     """
     every = Condition(text="", rule=None)
     survey = Sampling.of(Question(kind="share", text="", column=column, met=every, where=every), release)
@@ -194,7 +196,6 @@ def _rounded(value: float) -> float | int:
 
 
 def _finite(values: Iterable[float]) -> list[float | int | None]:
-    """Convert numbers for JSON, infinity and NaN to None."""
     return [number(value) if isfinite(value) else None for value in map(float, values)]
 
 

@@ -204,14 +204,13 @@ def release_document(
 
 
 def with_flavour(document: ReleaseDocument) -> ReleaseDocument:
-    """Add the description of the guarantee by five components, such as its domain and unit."""
+    """Add the description of the guarantee by five components, such as its unit."""
     return document.model_copy(
         update={"flavour": FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))}
     )
 
 
 def criterion_part(score: Score, criterion: Criterion, n: int, bounds: BoundsPart | None = None) -> CriterionPart:
-    """Describe a criterion: its released value, and the interval for the exact value that follows from the noise."""
     part = CriterionPart.of(score, criterion.figure_range, parameters(criterion))
     return part.model_copy(update={"interval": interval_part(part, n, bounds)})
 
@@ -286,7 +285,6 @@ def processor() -> str:
 
 @cache
 def package_version(package: str) -> str:
-    """Return the installed version of a package."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -180,7 +180,6 @@ def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
 
 
 def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[str, bytes]:
-    """Return the files with estimates by name, or an empty dict if nothing is estimable or the computation fails."""
     try:
         lines = [] if measured is None or document.estimates is None else list_of(document, measured)
         if not lines:
@@ -202,7 +201,7 @@ def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> Releas
 
 
 def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
-    """Return half the width, in rows, of the widest interval of a count for each column and each pair of columns in
+    """Return half the width, in rows, of the widest interval of a count, for each column and each pair of columns in
     estimates.csv.
 
     If one of the counts has no interval, return the total number of rows instead.
@@ -223,7 +222,6 @@ def with_files(document: ReleaseDocument, files: Mapping[str, bytes]) -> Release
 
 
 def table_files(document: ReleaseDocument, lines: Sequence[EstimateLine]) -> dict[str, bytes]:
-    """Write the table of estimates in the formats that `formats` in [bundle] requests."""
     return estimates_tables(document.bundle, _frame(lines), WORDS["estimates"])
 
 

@@ -254,7 +254,6 @@ def _frame(rows: RowsBatch, shape: TableShape, columns: Sequence[Variable], pack
 
 
 def _table_bytes(package: PackageLimits, document: ReleaseDocument, file: TableFile, rows: RowsOfFile) -> bytes:
-    """Return the file of a table in the format of a statistical package, with all labels."""
     columns = variables(document, package, file)
     frame = _frame(RowsBatch.joined(rows.batches, rows.shape), rows.shape, columns, package)
     of_a_key = {key_name(file.key, package): KEY_LABEL} if file.key else {}

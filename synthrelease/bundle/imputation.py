@@ -24,8 +24,9 @@ from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 
 def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[ImputationPart, dict[str, bytes]]:
-    """Make complete copies of the released table. Return the section of release.json about them, with a reason if this
-    fails, and the file by name.
+    """Make complete copies of the released table. Return the section of release.json about them, and the file by name.
+
+    If the copies cannot be made, the section states the reason, and there is no file.
 
     Notes
     -----

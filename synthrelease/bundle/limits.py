@@ -207,15 +207,17 @@ def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
 
 
 def band_columns(document: ReleaseDocument) -> int | None:
-    """Return up to how many columns a table may have for `error_band` to hold, or None if any number, or without a limit."""
+    """Return the largest number of columns of a table to which `error_band` applies, or None if any number does or there is
+    no limit.
+    """
     criterion = of_every_cell(document)
     largest = len(document.columns) if criterion is None else _columns_of(criterion, document)
     return largest if largest < len(document.columns) else None
 
 
 def rows_were_drawn(document: ReleaseDocument) -> bool:
-    """Return whether the release used, or may have used, a random part of the rows that pass the rules, without [partition]
-    or [split].
+    """Return whether the release used, or may have used, a random part of the rows that pass the rules. [partition] and
+    [split] do not count.
     """
     return not document.figures_about and not kept_rows(document).known
 
@@ -228,8 +230,8 @@ def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | 
     """Describe how the rows behind a criterion value were drawn from the file, with the part of the risk 1 - `LEVEL` for
     this drawing.
 
-    The interval of the value uses the other part, after the probability that public rows completed the table. One fiftieth
-    of the remaining risk is used for the noise in the number of rows that pass the rules. The result is None if no risk
+    The other parts of the risk are the probability that public rows completed the table, the risk of the value's interval
+    and, for the noise in the number of rows that pass the rules, one fiftieth of the rest. The result is None if no risk
     remains, if the value has no interval, or only one from redrawn noise, or if it refers only to a piece of the rows.
     """
     upper = _upper_risk(part, document)
@@ -249,7 +251,7 @@ def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | 
 
 
 def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
-    """Return an upper bound on the probability that the exact value lies above its interval, or None without an exact
+    """Return an upper bound on the probability that the exact value lies above its interval, or None for an estimated
     interval.
     """
     how = None if part.interval is None else part.interval.how

@@ -127,7 +127,6 @@ _texts: dict[str, str] = {}
 
 
 def _text_template(text: str) -> Template:
-    """Compile a string as a Jinja template, only once."""
     name = sha256(text.encode())
     _texts[name] = text
     return _environment_of_texts().get_template(name)
@@ -139,6 +138,5 @@ def _environment_of_texts() -> Environment:
 
 
 def _tree(node: ChargePart, depth: int = 0) -> str:
-    """Format a charge and its children as indented lines."""
     line = f"{'  ' * depth}- {node.name}: {cost(node)} ({node.because})" + (f" Reason: {node.reason}" if node.reason else "")
     return "\n".join([line, *(_tree(part, depth + 1) for part in node.parts)])

@@ -81,7 +81,6 @@ def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
 
 
 def files_anew(old: ReleaseDocument, files: Mapping[str, bytes], bundle: BundleTable) -> dict[str, bytes]:
-    """Return the additional data files for a rewritten bundle: at present, only completed copies."""
     part = old.imputation
     return {} if part is None else imputation.files_anew(part, files, old.bundle, bundle)
 
@@ -326,7 +325,6 @@ def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, n
 
 
 def equally_weighted(value: Calibration, rows: AcceptedRows) -> CalibrationPart:
-    """Return the section about weights for a preview, in which all weights are 1."""
     equal = Weights(
         of_cells=np.ones(1), smallest=1.0, largest=1.0, design_effect=1.0, cycles=1, deviation=value.tolerance, joined=()
     )

@@ -31,7 +31,6 @@ _SHADES = [(int(SOFT[i : i + 2], 16), int(DARKEST[i : i + 2], 16)) for i in (1, 
 
 
 def shortened(text: str, characters: int) -> str:
-    """Shorten a string to at most `characters` characters, ending with "…"."""
     return text if len(text) <= characters else text[: characters - 1].rstrip() + "…"
 
 

@@ -103,7 +103,6 @@ def _noisy(criterion: Criterion) -> bool:
 
 
 def _estimates(spec: ReleaseSpec) -> EstimatesPart:
-    """Return invented estimates for a preview: 0.5 for each intended question."""
     placeholder = IntendedEstimatePart(question="share", estimate=0.5, low=0, high=1, unit="")
     intended: list[IntendedEstimatePart | None] = [placeholder] * len(spec.questions)
     return EstimatesPart(level=ESTIMATED_LEVEL, together=[list(spec.schema.names)], intended=intended)
@@ -228,7 +227,6 @@ def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
 
 
 def _row(spec: ReleaseSpec) -> int:
-    """Return the size in bytes of a row with the longest labels, summed over all files with rows."""
     longest = 0
     for column in spec.schema.columns:
         texts = [label for binning in column.alternatives.values() for label in binning.labels]
@@ -240,7 +238,6 @@ def _row(spec: ReleaseSpec) -> int:
 
 
 def _measured(spec: ReleaseSpec) -> int:
-    """Estimate how many bytes the published noisy tables, the estimates and the pages with them will need."""
     if not spec.publish_measurements:
         return 0
     from synthrelease.answers.listed import MOST_CELLS

@@ -159,7 +159,6 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
 
 
 def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
-    """Convert the published noisy tables for fitting a model: columns are ascending indices."""
     published = release.measurements.tables if release.measurements else ()
     place, tables = release.layout.columns.index, []
     for table in published:
@@ -177,8 +176,8 @@ def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
 
 
 def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibility) -> list[NoisyMarginal]:
-    """Choose the noisy tables for one model, those that share most columns with the condition first, as long as it is not
-    too large.
+    """Choose the noisy tables for one model: those that share most columns with the condition first, while it is not too
+    large.
     """
     sets = [columns, *(mask.columns for mask in rules.masks)]
     chosen: list[NoisyMarginal] = []

@@ -30,7 +30,6 @@ def scripts(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def _script(name: str, document: ReleaseDocument, **values: Any) -> str:
-    """Render the template of a script, without empty lines."""
     title, template = labelled_title(document), environment().get_template(name)
     text = template.render(document=document, title=title, notice=NOTICE, weight=WEIGHT, **values)
     return re.sub(r"\n{2,}", "\n", text).strip() + "\n"
@@ -48,7 +47,6 @@ def _r(document: ReleaseDocument) -> bytes:
 
 
 def _figures(document: ReleaseDocument) -> list[tuple[float | int | None, ...]]:
-    """Return the released value, the threshold and the ends of the interval of each criterion."""
     lines = []
     for criterion in document.criteria:
         ends = (None, None) if criterion.interval is None else (criterion.interval.low, criterion.interval.high)

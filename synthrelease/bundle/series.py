@@ -73,7 +73,6 @@ def rows(part: SeriesPart) -> tuple[tuple[str, ...], ...]:
 
 
 def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
-    """Return sentences about the series, the year of this release in the multi-year plan, and the total cost for a person."""
     years = part.years
     if years is None:
         return paragraphs_of("series", part, "", 0)
@@ -101,7 +100,6 @@ def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
 
 
 def _change(last: EarlierPart, intended: IntendedEstimatePart, change: StatedChange, level: float) -> str:
-    """Return a sentence about the change of one answer since an earlier release, with an interval."""
     share = intended.unit == "" and intended.question.startswith("share ")
     scale, unit = (100, " percentage points") if share else (1, f" {change.unit}" if change.unit else "")
     digits = 0 if intended.unit == "rows" else max(0, 1 - math.floor(math.log10(scale * (change.high - change.low) or 1)))

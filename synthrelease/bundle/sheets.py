@@ -82,7 +82,6 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def _sheet(name: str, **values: Any) -> dict[str, bytes]:
-    """Render the sheet with this file name, with one empty line between blocks."""
     text = environment().get_template(name).render(values)
     return {name: (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")}
 
@@ -212,7 +211,6 @@ def claim(document: ReleaseDocument) -> str:
 
 
 def stated(node: ChargePart) -> str:
-    """Format the cost of a charge as in the command `plan`."""
     delta = "" if node.delta_exact == "0" else f", delta {float(Fraction(node.delta_exact)):.3g}"
     return numbers.cost(node).removeprefix("epsilon ") + delta
 

@@ -108,7 +108,6 @@ def _roots(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def _batch(table: ReleasedTable, columns: Sequence[int], cells: np.ndarray) -> RowsBatch:
-    """Return a batch with a row for each of these cells (distinct rows), restricted to the chosen columns."""
     weights = None if table.weights is None else table.weights[cells].astype(float)
     some = rows_at(table.counts.bins, cells)
     return RowsBatch(bins=[some[column] for column in columns], weights=weights)
@@ -195,7 +194,6 @@ def parquet_pieces(file: RowsOfFile, says_synthetic: bool = False) -> Iterator[b
 
 
 def _taken(sink: io.BytesIO) -> bytes:
-    """Return and remove the bytes in this buffer."""
     content = sink.getvalue()
     sink.seek(0)
     sink.truncate()

@@ -1,7 +1,7 @@
 """Run all checks of a bundle in order. Checks that depend on a failed check are skipped.
 
-The checks in `alone` need only the folder and import nothing from the others: the checks with the classes of the program
-(`plan`), and a comparison of all documents (`documents`).
+The checks in `alone` need only the folder. They import nothing from the checks with the classes of the program (`plan`), or
+from the comparison of all documents (`documents`).
 """
 
 from __future__ import annotations
@@ -150,7 +150,6 @@ def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) ->
 
 
 def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[DeferredCheck]:
-    """Yield the names and functions of the checks that need the criteria and generators of the release."""
     from synthrelease.bundle.verify_figures import figures, measurements
     from synthrelease.bundle.verify_plan import configuration, plan
     from synthrelease.published.measurements import NAME
@@ -164,7 +163,6 @@ def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: R
 
 
 def _written(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[DeferredCheck]:
-    """Yield the names and functions of the checks that write documents again and compare them."""
     from synthrelease.bundle.verify_documents import ANSWERS, STATISTICAL, documents, estimates, models, statistical
     from synthrelease.published.measurements import NAME
 

@@ -78,7 +78,7 @@ def other_rows(document: ReleaseDocument, table: ReleasedTable, files: Files, en
 
 
 def _of_other_writer(document: ReleaseDocument) -> str:
-    """Return the reason, such as another version of pyarrow, why Parquet files written here may differ in bytes, or ""."""
+    """Return why Parquet files written here may differ in bytes, such as another version of pyarrow, or ""."""
     running = {"synthrelease": own_version(), "pyarrow": package_version("pyarrow"), "processor": processor()}
     of_first = {"processor": "x86_64"}  # version 1.0.0 did not say it
     versions = of_first | dict(document.versions) | {"synthrelease": document.written_by}
@@ -91,7 +91,6 @@ def _of_other_writer(document: ReleaseDocument) -> str:
 
 
 def first_difference(expected: bytes, other_content: bytes) -> str:
-    """Quote the first difference between two contents."""
     left, right = (content.decode("utf-8", errors="replace").split("\n") for content in (expected, other_content))
     line = next((index for index, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
     a, b = (lines[line] if line < len(lines) else "" for lines in (left, right))
@@ -185,7 +184,6 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
 
 
 def _unequal(path: str, computed: Iterable[Any], stated: Iterable[Any], source: str) -> Iterator[str]:
-    """Yield the differences of a list in release.json from what `source` gives."""
     for index, (right, listed) in enumerate(zip(computed, stated, strict=False)):
         if not _agree(right, listed):
             yield from differences(f"{path}[{index}]", right, listed, source)

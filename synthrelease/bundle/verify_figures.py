@@ -126,7 +126,7 @@ def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> 
 
 
 def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
-    """Check that measurements.json contains the noisy tables and sums of the generator's settings, with the charged
+    """Check that measurements.json contains the tables and sums that follow from the generator's settings, with the charged
     epsilons.
 
     The noisy counts themselves cannot be checked.
@@ -180,7 +180,6 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
 
 
 def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Fraction]]:
-    """Yield the columns and cost of each noisy table that the generator should have measured."""
     generator, part = _generator(document)
     if generator is not None:
         names = tuple(column.name for column in document.columns)
@@ -192,9 +191,7 @@ def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Frac
 def _expected_sums(
     document: ReleaseDocument, layout: Layout
 ) -> Iterator[tuple[str, tuple[str, ...], Fraction, int, list[Any]]]:
-    """Yield the expected noisy sums: name, columns, epsilon, number of sums that share the noise, and what a row can add,
-    on measured bins.
-    """
+    """Yield the expected noisy sums: name, columns, epsilon, number of sums with the same noise, and what a row can add."""
     generator, part = _generator(document)
     if generator is None or any(generator.mistakes(layout, ())):
         return

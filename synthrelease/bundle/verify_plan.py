@@ -173,7 +173,6 @@ def differences(path: str, expected: Any, value: Any, source: str = "the specifi
 
 
 def _shown(value: Any) -> str:
-    """Describe a value for an error message: a list by its length, a table by its names."""
     if isinstance(value, list):
         return so_many(len(value), "entry", "entries")
     return f"the names {', '.join(map(repr, value))}" if isinstance(value, dict) else value_text(value)

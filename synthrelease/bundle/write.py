@@ -146,9 +146,6 @@ def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTab
 
 
 def _promised_count(release: Release) -> int:
-    """Return how often every distinct row occurs at least: the largest number that the projection or a criterion
-    guarantees, or 1.
-    """
     promised = [criterion.promised_count for criterion in release.spec.criteria]
     return max(release.candidate.configuration.projection.promised_count, *promised, 1)
 
@@ -653,7 +650,6 @@ def _give_name(temporary: Path, path: Path) -> None:
 
 
 def _sealed(contents: Mapping[str, bytes], key: Ed25519PrivateKey | None) -> Files:
-    """Return the files with their checksums and, if a key is given, the signature and the public key."""
     files = contents if isinstance(contents, Files) else Files(contents)
     if key is None:
         return files | {CHECKSUMS: checksum_file(files)}

@@ -46,7 +46,6 @@ def environment() -> Environment:
 
 
 def filled(name: str, **values: object) -> dict[str, Any]:
-    """Fill in a template of a JSON file, and return its content."""
     entry: dict[str, Any] = json.loads(environment().get_template(name).render(values))
     return entry
 
@@ -74,7 +73,6 @@ def r(text: str) -> str:
 
 
 def ascii_line(text: str) -> str:
-    """Convert a string to one line of ASCII for a code comment."""
     return " ".join(text.split()).encode("ascii", errors="backslashreplace").decode("ascii")
 
 
@@ -159,7 +157,6 @@ def cost(node: ChargePart) -> str:
 
 
 def without_exponent(value: float, digits: int = 3) -> str:
-    """Format a small number in decimal notation, such as 0.000000001."""
     return format(Decimal(f"{value:.{digits}g}"), "f")
 
 
@@ -240,5 +237,4 @@ def labelled_title(document: ReleaseDocument) -> str:
 
 
 def labelled(title: str) -> str:
-    """Return a title, followed by "(synthetic data)" unless it already says this."""
     return title if any(word in title.casefold() for word in _SAYS_SO) else f"{title} (synthetic data)"

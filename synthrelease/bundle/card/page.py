@@ -130,7 +130,6 @@ def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[st
 
 
 def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
-    """Return the numbers that concern the guarantee for a whole person."""
     person = document.guarantee.person
     epsilon, delta = person.epsilon_exact, person.delta_exact
     return {

@@ -78,7 +78,6 @@ class AssociationLines:
 
 
 def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
-    """Summarise for which pairs of columns the released rows preserve the association, or return None as `pairs_of`."""
     return pairs_of(of_document(document))
 
 
@@ -91,7 +90,7 @@ def pairs_of(associations: Associations | None) -> CarriedPairs | None:
 
 
 def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:
-    """Choose the associations that the card lists, or return None as `pairs_of`."""
+    """Choose the associations that the card lists, or return None if nothing is known about them."""
     if rows is None or (pairs := pairs_of(rows)) is None:
         return None
     projection = published_projection(document.configuration.get("projection", {}))
@@ -278,7 +277,6 @@ def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
 
 
 def criterion_unit(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """Return the unit of a criterion value, or ""."""
     kind = criterion.criterion()
     return "" if kind is None else explain(kind).figure_unit(public_facts(document))
 
@@ -411,7 +409,6 @@ def value_text(column: ColumnPart, value: float, digits: int = 4) -> str:
 
 
 def _enumerated(names: Sequence[str]) -> str:
-    """List names or, of many, the first ones and the number of others."""
     if len(names) <= MOST_LISTED:
         return ", ".join(names)
     first = names[: MOST_LISTED // 2]
@@ -533,7 +530,7 @@ def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
 
 
 def right_guess_text(document: ReleaseDocument) -> str:
-    """Explain how likely a correct guess between two neighbouring files is, also for one row of a person with several."""
+    """Explain how likely a correct guess between two neighbouring files is, also between files that differ in one row."""
     whole = document.domain.persons is not None and document.guarantee.person.records > 1
     return said("guess", right_guess(document, whole_person=whole), right_guess(document) if whole else "")
 
@@ -620,8 +617,8 @@ PART = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Useful:
-    """The errors of the counts in estimates.csv, which show when groups are too small, or estimates better than counts of
-    rows.
+    """The errors of the counts in estimates.csv, which show which groups are too small, and when estimates are better than
+    counts of rows.
 
     Attributes
     ----------
@@ -649,8 +646,8 @@ class Useful:
         return None if error is None else error / PART
 
     def least_group(self, first: str, second: str) -> float | None:
-        """Return how many rows a bin of `first` needs for its shares of the bins of `second` to be known up to 5 percentage
-        points.
+        """Return how many rows a bin of `first` needs so that its shares of the bins of `second` are known up to 5
+        percentage points.
 
         The number is infinite if nothing is known about this pair of columns, and None if it was measured but its error is
         unknown.
@@ -671,7 +668,6 @@ class Useful:
 
 
 def _rounded_up(number: float) -> int:
-    """Round a number up to two significant digits: 1,234 becomes 1,300."""
     step = 10 ** max(0, math.floor(math.log10(max(number, 1))) - 1)
     return math.ceil(number / step) * step
 
