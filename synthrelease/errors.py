@@ -19,7 +19,7 @@ from typing import Any
 class SynthreleaseError(Exception):
     """Base class of all errors that are shown to the user, without a traceback.
 
-    The class attribute `words` is the message of classes whose errors all say the same.
+    If all errors of a class have the same message, it is the class attribute `words`.
     """
 
     exit_code = 2
@@ -34,7 +34,7 @@ MAX_PROBLEMS = 30
 
 
 def mistake(text: str, found: str | None = None) -> str:
-    """Return an error message without a full stop at the end. Long texts are shortened; sentences lose their middle.
+    """Return an error message without a full stop at the end. Long texts are shortened; long sentences lose their middle.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def mistake(text: str, found: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake in a specification: the file, the TOML path (such as `columns.age.bounds`; empty for the whole file), the
-    message, and the name that the user probably meant."""
+    """One mistake in a specification: the file, the TOML path ("" for the whole file), the message, and the name that the user
+    probably meant."""
 
     file: str
     path: str
@@ -101,8 +101,8 @@ class Unexpected(ValueError):
 
 
 class UnexpectedValue(Unexpected):
-    """A mistake that concerns the whole checked value, such as "expected a number above 0". Its method `about` adds the value
-    that was found."""
+    """A mistake that concerns the whole checked value, which `about` adds to the message, such as "expected a number above
+    0"."""
 
     def __init__(self, expected: str):
         super().__init__(f"expected {expected}")

@@ -95,11 +95,11 @@ class Checked:
 
     Attributes
     ----------
-    priors : the counts of each public table from which a generator starts, by the name of the table.
+    priors : the counts of each public table from which a generator starts, by name.
     public_tables : digests of tables that are known to be public. The private table must not equal one of them.
-    key : the key that signs the release, or None for an unsigned release.
+    key : the key that signs the release, or None.
     size : the expected total size of the output files, in bytes.
-    piece : the piece of a split register that the release reads, or None for the whole register.
+    piece : the piece of a split register that the release reads, or None.
     """
 
     spec: ReleaseSpec
@@ -128,11 +128,7 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
 
     Raises
     ------
-    SpecError, InputError, OutputError, ResourceError : if the release cannot be made. No budget is spent, except if the private
-        file does not fit the configuration; the message then says that the budget is spent.
-    BudgetError : if the plan costs more than its limit or than the ledger has left (nothing is spent), or if delta is too large
-        for the number of rows (the budget is spent).
-    PrivateFailure, InternalError, Interrupted : if the run ends after the ledger was charged. The budget then counts as spent.
+    SynthreleaseError : as in `synthrelease.release`.
 
     Privacy
     -------
@@ -172,15 +168,15 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
 
     Raises
     ------
-    SpecError : if [unit] does not say which rows belong to one person, if the criteria accept every table or no table, or if
-        the specification is for an erratum.
+    SpecError : if [unit] does not say which rows belong to one person, the criteria accept every table or none, or the
+        specification is for an erratum.
     OutputError : if the output folder already exists or cannot be created.
-    BudgetError : if the plan costs more than its limit or than the named ledger has left, if delta is too large for any number
-        of rows, or if the stated number of rows is too large for one of the methods.
+    BudgetError : if the plan costs more than its limit or than the named ledger has left, or if delta or the stated number of
+        rows is too large.
     LedgerError : if a named ledger is missing or damaged.
     ResourceError : if the run does not fit into the memory of this machine.
-    InputError : if the private file is missing or is a public file, a public table does not fit, a library is missing, the key
-        cannot be used, or jobs is below 1.
+    InputError : if the private file is missing or public, a public table does not fit, a library is missing, the key cannot be
+        used, or jobs is below 1.
     """
     if request.jobs < 1:
         raise InputError(f"jobs: expected at least 1, found {request.jobs}. Nothing was spent.")

@@ -37,8 +37,8 @@ class CountedRows:
     Attributes
     ----------
     cells : the counts of the rows that have a bin in every column.
-    n_rows : the public number of all rows; with a key, of persons times the largest number of records of a person; for linked
-        tables, of keys.
+    n_rows : the public number of all rows; with a key, of persons times their largest number of records; for linked tables, of
+        keys.
     problems : the forbidden values that occurred, as pairs of a column's position and a kind: MISSING, OUTSIDE or WRONG (see
         `data.misfits`).
     misfits : for each such pair, the number of rows whose value has no bin; also the entries of READ and KEYS.

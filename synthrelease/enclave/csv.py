@@ -1,5 +1,4 @@
-"""Read CSV files, also compressed with gzip, in batches. A fast reader parses simple lines, with the same result as for all
-others.
+"""Read CSV files, also compressed with gzip, in batches.
 
 Python's `csv` module in strict mode defines how a file is parsed: pandas silently pads short rows, cuts long rows, and cuts
 texts at a zero byte. The fast reader (`PlainReader`) accepts only lines that `csv` parses in the same way.
@@ -99,7 +98,7 @@ class Blocks:
 
     Parameters
     ----------
-    longest : the number of characters after which a line may be cut, because the rest is not used.
+    longest : the number of characters after which a line may be cut.
     old_macs : whether lines may end with a carriage return alone if the file has no line feed.
     """
 

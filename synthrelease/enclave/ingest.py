@@ -2,8 +2,8 @@
 private rows.
 
 Public rules in the specification determine how each value is treated: as missing, as outside the bounds, as plausible or not.
-By default, no value can stop the program: a text that is not a number counts as a missing value. If the specification says
-"error", the program refuses a file with such values. The message names their columns, but no value, row or number of rows.
+By default, no value can stop the program: a text that is not a number counts as a missing value. With "error", the program
+refuses a file with such values. The message names their columns, but no value, row or number of rows.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ class Fit:
     Attributes
     ----------
     n_file : the public number of rows; with a key, the largest number of records of all persons.
-    unread, many : messages with exact facts for the steward. `unread`: columns with texts that are not a number or date, or no
-        member has the key of a root. `many`: columns in which more than one row in ten has no fitting value, keys of members
-        without a root, and keys that are or may be written in two ways.
+    unread, many : exact facts for the steward. `unread`: columns with texts that are not a number or date, or no member has the
+        key of a root. `many`: columns without a fitting value in more than one row in ten, and keys without a root or perhaps
+        written in two ways.
     fits : whether, in each column and for each reason, at most one row in ten has no fitting value, and at most one key of
         members in ten has no root.
     """

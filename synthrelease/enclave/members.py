@@ -180,7 +180,7 @@ def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[int, np.ndarray, n
 
 def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return an (n_keys,) mask of the keys with exactly one root that has a bin in every column, and the (n_keys,) bins of each
-    column. In a single file, the rows of a key must agree in these columns."""
+    column. In a single file, the rows of a key must agree."""
     times = np.bincount(of_rows, minlength=keys)
     complete, columns = (times > 0) if one_file else (times == 1), list[np.ndarray]()
     for bins in rows.of_root:

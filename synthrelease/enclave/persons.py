@@ -224,8 +224,8 @@ WORDS = 3
 def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], list[np.ndarray]]:
     """Return a function that computes sort keys from the texts of a column, each from the text of its row alone.
 
-    Dates are sorted by time, numbers by size, and other texts by their first 16 bytes in UTF-8. Rows without a value come last.
-    Dates such as 2020-01-31, with or without a time, are sorted as texts.
+    Dates are sorted by time, numbers by size, and other texts, such as 2020-01-31, by their first 16 bytes in UTF-8. Rows
+    without a value come last.
     """
     missing = frozenset(policy.missing_values)
 

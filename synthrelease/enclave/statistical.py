@@ -1,8 +1,8 @@
 """Read the files of Stata, SAS and SPSS in batches, with pyreadstat (extra `formats`), and convert their values to texts.
 
-The text of a value is its code, never its label, because all labels of a release come from the specification. A user-missing
-value of SPSS is read as its code, and special missing values as .a to .z (Stata) or .A to .Z (SAS), so that the public setting
-`missing_values` treats them. A system-missing value is read as null, and a date as 1990-04-01, whatever its display format.
+The text of a value is its code, never its label. A user-missing value of SPSS is read as its code, and special missing values
+as .a to .z (Stata) or .A to .Z (SAS), so that the public setting `missing_values` treats them. A system-missing value is read
+as null, and a date as 1990-04-01, whatever its display format.
 """
 
 from __future__ import annotations

@@ -89,8 +89,7 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
     -------
     For a number, the shortest decimal text of its value: 12 for 12, +12, 12.0, 1.2e+01 and 0.12E+02. A text of letters and
     digits alone, such as 007 or 1E5, may be a code and stays unchanged. Leading zeros stay if there is no exponent: 007.0
-    becomes 007, because 007 and 7 may be two persons. All other texts stay unchanged, such as 12.5 if the decimal mark is a
-    comma.
+    becomes 007, because 007 and 7 may be two persons. All other texts stay unchanged.
 
     Notes
     -----

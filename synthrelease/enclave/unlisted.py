@@ -1,13 +1,12 @@
 """Count how often each text occurs in columns that have no list of categories. As in `door`, only `spend` gives access to the
 counts.
 
-Spaces around a text are removed, it is cut after 100 characters, and a number is written in one form (12 for 12.0). So the
-counted text depends only on its row (theory 1.8, reading row by row). Every text is counted: with a limited number of texts,
-one row could displace the texts of other rows (theory 9.20, values without a public list). Memory grows with the number of rows
-or persons, and is checked before the budget is charged.
+A text is counted without spaces around it, up to 100 characters, and a number in one form (12 for 12.0), so the counted text
+depends only on its row (theory 1.8, reading row by row). Every text is counted: with a limited number of texts, one row could
+displace the texts of other rows (theory 9.20, values without a public list). Memory grows with the number of rows or persons,
+and is checked before the budget is charged.
 
-With a key, the texts in the first row of each person are counted (theory 1.9, first rows of a person). Counts and outputs do
-not depend on the order in which texts first occur.
+With a key, the texts in the first row of each person are counted (theory 1.9, first rows of a person).
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """Determine the atomic bin of each value in a private file, by public rules that depend only on this value.
 
 Spaces around a text are ignored. Categories, codes and missing values are looked up as written, then as numbers without
-trailing zeros of a fraction: 12.0 (which pandas writes for 12 in a column with missing values), 12.00 and 12 are the same, as
-are 1.50 and 1.5, .5 and 0.5, and -0 and 0. But 012 and +12 are different from 12. So a number matches the same entry of the
-specification, whether the file stores it as a text or as a number (see `texts.LazyTexts.numbers`).
+trailing zeros of a fraction: 12.0 (which pandas writes for 12 in a column with missing values) is 12, and .5 is 0.5, but 012
+and +12 are different from 12. So a number matches the same entry of the specification, whether the file stores it as a text or
+as a number (see `texts.LazyTexts.numbers`).
 
 A text that is listed as a category or code has this meaning, even if [input] lists it as a missing value. A text that means a
 missing value is not read as a number or a date. If only the first characters of a text are its code, the whole text determines
 whether the value is missing.
 
-Integers may be written 12, 12.0, +12 or 1e+05 (as R does). 1.5, 1,000 and 1_000 are not integers, and inf is not a number. With
-a decimal comma, numbers are written 12,0, and 1.5 is not a number. The random group of a cluster is computed from a public
-digest of its text, so it also depends only on the row.
+Integers may be written 12, 12.0, +12 or 1e+05 (as R does), but not 1.5, 1,000 or 1_000. With a decimal comma, numbers are
+written 12,0, and 1.5 is not a number. The random group of a cluster is computed from a public digest of its text, so it also
+depends only on the row.
 """
 
 from __future__ import annotations

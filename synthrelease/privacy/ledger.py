@@ -108,8 +108,8 @@ def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
 
 
 def check_year(path: Path, statement: Statement, release: YearOfSeries | None, epsilon: Fraction, delta: Fraction) -> None:
-    """Raise BudgetError if a release does not fit the multi-year plan in the ledger: its plan, its year, its cost, a second
-    release of a year, or an earlier release that the ledger lacks."""
+    """Raise BudgetError if a release does not fit the multi-year plan in the ledger: plan, year, cost, a second release, or an
+    earlier release that the ledger lacks."""
     plan = statement.horizon
     if plan is None and release is None:
         return
@@ -380,10 +380,11 @@ class Ledger:
 
 
 def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
-    """Return the number of the ledger entry whose notes are `promised`: the scout that a release follows, as the first to do
-    so.
+    """Return the number of the ledger entry of the scout (a run that measures noisy tables for planning) that a release
+    follows.
 
-    Raises BudgetError if there is no such entry, because costs add up only for the same neighbours (theory 1.5, domain).
+    Its notes must be `promised`, and no other release may have followed it. Otherwise raise BudgetError, because costs add up
+    only for the same neighbours (theory 1.5, domain).
     """
     released = {entry.notes.scouted for entry in statement.entries}
     scouts = [entry.number for entry in statement.entries if entry.notes == promised and entry.number not in released]

@@ -249,7 +249,7 @@ class Statement:
 
     @property
     def epsilon(self) -> Fraction:
-        """Return the epsilon charged so far: to all rows, plus to the most expensive piece. With a multi-year plan, it is the
+        """Return the epsilon charged so far to all rows and to the most expensive piece. With a multi-year plan, it is the
         largest epsilon of a person."""
         return self.epsilons.most if self.horizon is None else self.of_a_person.epsilon
 

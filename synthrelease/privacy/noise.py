@@ -8,10 +8,7 @@ seed, so nobody can reproduce its noise. The guarantee requires this.
 
 Noise is drawn as exact integers from random bits (`privacy.samplers`), by the same method for vectors of every length. So the
 low-order bits of a released number reveal nothing about the data; with floating-point noise they can (theory 9, noise; Mironov
-2012). Private choices and noise vectors have exact rational exponents. No other library draws noise.
-
-A mechanism calls `discrete_laplace`, `one_noise`, `rounded_gaussian`, `laplace_figure` or `choose`, whose docstrings state
-their guarantees.
+2012). Private choices and noise vectors have exact rational exponents. The docstring of each mechanism states its guarantee.
 """
 
 from __future__ import annotations
@@ -57,7 +54,6 @@ class Losses:
 
     Attributes
     ----------
-    losses, rate : the arguments.
     whole : (n_candidates,) floor(loss * rate), at most 2^62 (no sequence of coins shows heads this often).
     """
 

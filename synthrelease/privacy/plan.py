@@ -376,15 +376,16 @@ class RowsLeftOut:
 
     @classmethod
     def of_count(cls, *, n_file: int, n: int, margin: int) -> RowsLeftOut:
-        """Return limits, given the number n of rows that the release used: the noisy count minus the margin, but at least 1."""
+        """Return limits for the number of unused records, given the number n of used rows: the noisy count minus the margin,
+        but at least 1."""
         return cls(least=max(0, n_file - n - 2 * margin), most=n_file - n if n > 1 else n_file, of=n_file)
 
     @classmethod
     def told(
         cls, *, way: Way, n_file: int | None, n: int, margin: int | None, one_each: bool, secret_piece: bool
     ) -> RowsLeftOut | None:
-        """Return limits, or None without a noisy count, if a secret key selected the records, or if persons may have several
-        records (their number is then not public).
+        """Return limits for the number of unused records, or None without a noisy count, with a secret piece, or if persons may
+        have several records (their number is then not public).
 
         Parameters
         ----------

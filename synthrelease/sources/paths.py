@@ -1,8 +1,8 @@
 """Recognise texts that may be a database connection string, so that no message shows a password.
 
-Connection strings have many forms without a common syntax: URIs, JDBC, libpq, ODBC, `user:password@server`. So the check covers
-more texts than necessary: a scheme before a colon, an @, or a key with a value next to other text. Messages quote such a text
-only if it names an existing file. A mistyped file name has none of these features, so messages show it.
+Connection strings have no common syntax (URIs, JDBC, libpq, ODBC, `user:password@server`), so the check covers more texts than
+necessary: a scheme before a colon, an @, or a key with a value next to other text. Messages quote such a text only if it names
+an existing file. A mistyped file name has none of these features.
 """
 
 from __future__ import annotations

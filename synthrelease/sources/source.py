@@ -1,9 +1,8 @@
 """Locate the table that a steward named: a file, a folder or pattern of several files, or a table of a database.
 
-A database is named by a file (DuckDB, SQLite) or by a SQLAlchemy URI, such as `postgresql://server/registry`. The user and the
-password are read only from the environment variables SYNTHRELEASE_DATABASE_USER and SYNTHRELEASE_DATABASE_PASSWORD, because
-shell histories, lists of processes and notes may show URIs, TOML files and options. Messages show the path of a source, or only
-the scheme of its URI.
+A database is a file (DuckDB, SQLite) or a SQLAlchemy URI, such as `postgresql://server/registry`. The user and the password are
+read only from the environment variables SYNTHRELEASE_DATABASE_USER and SYNTHRELEASE_DATABASE_PASSWORD, because shell histories,
+lists of processes and notes may show URIs and options. Messages show the path of a source, or only the scheme of its URI.
 """
 
 from __future__ import annotations
