@@ -156,8 +156,9 @@ class Ratio:
 
 
 def _wider(degrees: int, confidence: float) -> float:
-    """Return (t quantile / normal quantile) squared: scaled by this factor, a variance from few groups gives a normal
-    interval the width of a t interval.
+    """Return (t quantile / normal quantile) squared.
+
+    Scaled by this factor, a variance from few groups gives a normal interval the width of a t interval.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -220,8 +221,9 @@ class Sampling:
 
     @property
     def factor(self) -> float:
-        """The sampling variance relative to a simple random sample from an infinite population: the design effect, times
-        the share of the population that was not drawn.
+        """The design effect, times the share of the population that was not drawn.
+
+        It multiplies the sampling variance of a simple random sample from an infinite population.
         """
         return self.effect * self.not_drawn
 
@@ -268,8 +270,7 @@ class Counted:
 
 
 def parts_of(tables: PublishedTables, question: Question) -> list[Counted]:
-    """Return the cells that a question counts: one entry for rows, or one for each position of a member, whose sums must be
-    added up.
+    """Return the cells that a question counts, for rows or for each position of a member. Their sums must be added up.
 
     Raises
     ------
@@ -406,8 +407,8 @@ class Average:
     own: tuple[Average, ...] = ()
 
     def own_ends(self, level: float) -> Ends:
-        """Return the intervals for the file and for a population that hold for all exact weights within the published
-        classes of weights (theory 13.18, weighted answers).
+        """Return the intervals for the file and for a population, whatever the exact weights in their classes are (theory
+        13.18, weighted answers).
         """
         ends = [average.ends(level) for average in self.own or (self,)]
         lows, highs, population_lows, population_highs = zip(*ends, strict=True)
@@ -478,8 +479,8 @@ class _Figure:
 def _weightings(
     tables: PublishedTables, question: Question, parts: Sequence[Counted], values: Sequence[np.ndarray], index: int
 ) -> list[list[np.ndarray]]:
-    """Return sets of weights for the rows in each cell: all weights 1, or, for weighted answers, sets whose averages
-    enclose the average with the exact weights.
+    """Return sets of weights for the rows in each cell, whose averages enclose the average with the exact weights.
+    Unweighted answers have one set of ones.
 
     Weights lie between the limits of their classes. For some t, the average of a value v is smallest if every row with v >
     t has the smallest weight of its class, and every other row the largest; it is largest in the opposite case. So the
@@ -625,8 +626,8 @@ def shares_of_bins(tables: PublishedTables, name: str) -> Iterator[Average]:
 
 
 def _bins(tables: PublishedTables, question: Question, parts: Sequence[Counted]) -> tuple[tuple[str, ...], list[np.ndarray]]:
-    """Return the labels of the groups that a question compares and, for each position of a member, the (n_cells,) index of
-    the group of each cell, or -1.
+    """Return the labels of the compared groups and, for each position of a member, the (n_cells,) index of each cell's
+    group, or -1.
     """
     if not question.groups:
         labels = tables.release.by_name[question.parts[0].by].labels if question.by else ("",)
@@ -693,8 +694,8 @@ def _figures(tables: PublishedTables, part: Counted) -> list[np.ndarray]:
 
 
 def _numbers(column: PublishedColumn) -> list[np.ndarray]:
-    """Return the (n_present,) representative values of bins, followed by the lowest and highest values of the bins if these
-    are finite and differ from them.
+    """Return the (n_present,) representative values of bins, then the lowest and highest values if these are finite and
+    differ.
     """
     ends = column.value_limits
     if tells_values(column) or not np.isfinite(ends).all():
@@ -750,8 +751,8 @@ def rows_of(tables: PublishedTables, share: Average, level: float) -> Term:
 
 
 def counted_rows(tables: PublishedTables, share: Average, level: float) -> tuple[int | None, int, int]:
-    """Estimate, with an interval, how many rows of the file that the public rules keep are counted in the numerator of a
-    share (theory 13.10, numbers of the file, (b)).
+    """Estimate how many rows of the file are counted in the numerator of a share, with an interval (theory 13.10, numbers
+    of the file, (b)).
 
     Y is the noisy count among n rows drawn from K rows, where K = T - Z, T is the noisy number of rows and Z is its noise.
     So the error of T Y / n is Z Y / n, plus K / n times the error of Y, which comes from the noise and from drawing the
@@ -782,8 +783,8 @@ def count_error(tables: PublishedTables, share: Average) -> float:
 
 
 def _errors_of_a_count(tables: PublishedTables, share: Average) -> tuple[float, np.ndarray, float]:
-    """Return the factor from drawn rows to all rows that the rules keep, the coefficients of the noise terms, and the
-    variance from drawing rows.
+    """Return the factor from drawn rows to all kept rows, the coefficients of the noise terms, and the variance from
+    drawing rows.
     """
     kept_rows, ratio = tables.kept, share.file
     part = min(max(ratio.numerator / kept_rows.drawn, 0.0), float(share.of_root))

@@ -82,9 +82,7 @@ def of_medians(name: str, unit: str, first: Term, second: Term) -> Term:
 def _term(
     name: str, unit: str, first: Average, second: Average, level: float, scale: Callable[[float], float] | None = None
 ) -> Term:
-    """Return the difference of two shares or means, with its standard errors and intervals, or their ratio if `scale`, such
-    as the logarithm, is given.
-    """
+    """Return the difference of two shares or means or, with `scale` (such as the logarithm), their ratio, with intervals."""
     back = float if scale is None else math.exp
     (low, middle, high), of_population = _both(first, second, level, scale)
     if not math.isfinite(high):  # a denominator may be 0, or a group may have no rows

@@ -240,9 +240,7 @@ def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tu
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Numbers:
-    """The (n_cells,) numbers that rows contribute to a mean: the representative values for released rows, and the lowest
-    and highest values of the bins for used rows.
-    """
+    """The (n_cells,) numbers of rows in a mean: representative values for released rows, the ends of the bins for used rows."""
 
     number: np.ndarray
     lowest: np.ndarray
@@ -348,8 +346,8 @@ class _Builder:
                 yield np.maximum(0.0, lowest), np.floor((synthetic + 1) * ratio.factor - 1 + 1e-9)
 
     def add_first_bins(self) -> None:
-        """Add limits on the number of rows in the first 1, 2, ... bins of each ordered column, unless these bins were
-        merged with others.
+        """Add limits on the rows in the first 1, 2, ... bins of each ordered column, unless these bins were merged with
+        others.
         """
         for axis, name in enumerate(self.names):
             limits = self.knowledge.measured.first_bins(name) if self.knowledge.measured else None

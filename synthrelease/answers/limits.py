@@ -118,9 +118,7 @@ class KeptRows:
 
     @property
     def left_out(self) -> float:
-        """The share of the rows kept by the rules that were not drawn, or its largest possible value if K has only a lower
-        bound.
-        """
+        """The share of the kept rows that were not drawn, or the largest possible share if K has only a lower bound."""
         return 1 - self.drawn / max(self.most if self.way == "stated" else self.number, self.drawn)
 
     def spare(self, confidence: float) -> float:
@@ -250,8 +248,9 @@ class MeasuredLimits:
         return _narrowest(limits_of_tables)
 
     def first_bins(self, name: str) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return limits on the number of private rows in the first 1, 2, ... bins of a column, or None without an order or
-        a table.
+        """Return limits on the numbers of private rows in the first 1, 2, ... bins of a column.
+
+        The result is None if the bins have no order, or if no noisy table contains the column.
         """
         present = _in_order(self.release, name)
         if not present:
@@ -263,7 +262,7 @@ class MeasuredLimits:
         return _narrowest(limits_of_tables)
 
     def number_sums(self, name: str) -> Iterator[NumberSum]:
-        """Yield limits on sums of a column's numbers over the rows in each bin, and in the first 2, 3, ... bins, of another
+        """Yield limits on sums of a column's numbers. Each sum covers one bin, or the first 2, 3, ... bins, of another
         column.
         """
         from synthrelease.generators.measurements import noise_limit
@@ -342,8 +341,8 @@ def _narrowest(limits_of_tables: Sequence[tuple[np.ndarray, np.ndarray]]) -> tup
 
 
 def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
-    """Count the sums over a noisy table that get limits: marginal cells, first 2, 3, ... bins, and sums of numbers over
-    bins of another column.
+    """Count the sums over a noisy table that get limits: its cells, marginal cells, first 2, 3, ... bins, and sums of
+    numbers.
     """
     sizes = table.values.shape
     subsets = [chosen for width in range(1, len(sizes) + 1) for chosen in combinations(sizes, width)]

@@ -48,8 +48,9 @@ class Slopes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Moments:
-    """Noisy sums over rows of products of any two variables of a regression: the constant 1, the explanatory columns and
-    the target, which may be shifted and scaled.
+    """Noisy sums over rows of products of any two variables of a regression.
+
+    The variables are the constant 1, the explanatory columns and the target. They may be shifted and scaled.
 
     Attributes
     ----------

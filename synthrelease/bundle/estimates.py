@@ -72,9 +72,7 @@ def estimates_part(document: ReleaseDocument, tables: bytes, not_a_sample: Seque
 
 
 def strengths_of(release: PublishedRelease) -> StrengthsPart:
-    """Compute the strength of the association of each measured pair, and the share of rows in each bin, from the table with
-    the least noise.
-    """
+    """Compute the strengths of associations and the shares of bins, each from the noisy table with the least noise."""
     shares = dict[str, tuple[float, list[Number]]]()
     pairs = dict[str, tuple[float, Number]]()
     for table in () if release.measurements is None else release.measurements.tables:

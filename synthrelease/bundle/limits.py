@@ -145,8 +145,7 @@ LEAST_RISK = 0.001
 
 
 def with_file_ends(document: ReleaseDocument, counts: Counts) -> ReleaseDocument:
-    """Add to each criterion an upper limit on its value for all rows of the file, if the release used a random part of
-    them.
+    """Add to each criterion an upper limit on its value for the whole file, if the used rows were drawn at random.
 
     No limit is added if [partition] or [split] divided the rows.
     """
@@ -216,8 +215,9 @@ def band_columns(document: ReleaseDocument) -> int | None:
 
 
 def rows_were_drawn(document: ReleaseDocument) -> bool:
-    """Return whether the release used, or may have used, a random part of the rows that pass the rules. [partition] and
-    [split] do not count.
+    """Return whether the release used, or may have used, only a random part of the rows that pass the rules.
+
+    The result is False if [partition] or [split] divided the rows.
     """
     return not document.figures_about and not kept_rows(document).known
 
@@ -227,12 +227,13 @@ def kept_rows(document: ReleaseDocument) -> KeptRows:
 
 
 def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | None:
-    """Describe how the rows behind a criterion value were drawn from the file, with the part of the risk 1 - `LEVEL` for
-    this drawing.
+    """Describe how the rows behind a criterion value were drawn from the file, and the risk of an error that is left for
+    it.
 
-    The other parts of the risk are the probability that public rows completed the table, the risk of the value's interval
-    and, for the noise in the number of rows that pass the rules, one fiftieth of the rest. The result is None if no risk
-    remains, if the value has no interval, or only one from redrawn noise, or if it refers only to a piece of the rows.
+    The other parts of the risk 1 - `LEVEL` are the probability that public rows completed the table, the risk of the
+    value's interval and, for the noise in the number of rows that pass the rules, one fiftieth of the rest. The result is
+    None if no risk remains, if the value has no interval, or only one from redrawn noise, or if it refers only to a piece
+    of the rows.
     """
     upper = _upper_risk(part, document)
     if document.figures_about or upper is None or upper > 1 - LEVEL:

@@ -189,8 +189,8 @@ def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibil
 
 
 def _drawn(tables: list[NoisyMarginal], outside: Mask, rules: Plausibility, release: PublishedRelease, n: int) -> Counts:
-    """Fit a model to these noisy tables, draw n rows that meet the condition and break no rule, and apply the projection of
-    the release.
+    """Draw n rows that meet the condition and break no rule from a model of these tables, and apply the projection of the
+    release.
 
     Raises
     ------

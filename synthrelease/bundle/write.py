@@ -194,7 +194,7 @@ def written(
 
 
 def make_key(path: Path, password: bytes | None) -> str:
-    """Write a new private key to a file (mode 0600), and the public key to a file with the same name and the ending ".pub".
+    """Write a new private key to a file (mode 0600), and the public key to a file with the added ending ".pub".
 
     Returns
     -------
@@ -565,8 +565,8 @@ class NewFolder:
 
 @contextmanager
 def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[NewFolder]:
-    """Collect the files of a new folder in a temporary place, and rename it at the end, so that `folder` is complete or
-    does not exist.
+    """Collect the files of a new folder in a temporary place, and rename it at the end: `folder` is complete or does not
+    exist.
 
     Parameters
     ----------

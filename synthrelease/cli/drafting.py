@@ -206,9 +206,7 @@ def _init_from_scout(name: str, folder: Path, into: Path) -> None:
 
 
 def _what_became(draft: Draft, told_together: Container[str]) -> Iterator[Table]:
-    """Yield a table of the columns of the file, and one of the members, with their drafted settings or the reason for
-    leaving them out.
-    """
+    """Yield a table of the drafted columns of the file, and one of its members, with the columns that were left out."""
     from rich.table import Column, Table
 
     tables = [(f"Draft from {draft.source}, {draft.n_rows:,} rows", draft.columns, draft.left_out)]

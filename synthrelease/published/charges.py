@@ -145,8 +145,8 @@ class DomainPart(Part):
 
 
 class CurvePart(Part):
-    """The privacy loss of a mechanism as an upper bound on the Renyi divergence for every order a > 1: rho a + constant +
-    log_mean / (a - 1).
+    """The privacy loss of a mechanism as a curve: rho a + constant + log_mean / (a - 1) bounds the Renyi divergence for
+    every order a > 1.
     """
 
     rho: ExactText
@@ -373,13 +373,12 @@ class BoundsPart(Part):
 
 
 class SelectionPart(Part):
-    """How the released table was selected: the number of possible configurations (settings of bins, generator and
-    projection), the test that accepts a round, and the distribution of the number of rounds. A round is one attempt to make
-    a table.
+    """How the released table was selected. A round is one attempt to make a table.
 
-    `joint_test` is null if each criterion value was compared with its own threshold. `shape` belongs to a truncated
-    negative binomial number of rounds. `rounds` lists the probabilities of a distribution with finitely many values; only
-    then is `stop_probability` null. `bounds` is absent if measurements answer no criterion.
+    `configurations` is the number of possible settings of bins, generator and projection. `joint_test` is null if each
+    criterion value was compared with its own threshold. `shape` belongs to a truncated negative binomial number of rounds.
+    `rounds` lists the probabilities of a distribution with finitely many values; only then is `stop_probability` null.
+    `bounds` is absent if measurements answer no criterion.
     """
 
     configurations: int
@@ -417,8 +416,9 @@ class SelectionPart(Part):
 
     @property
     def measured_times(self) -> float:
-        """An upper bound on the expected number of measurements before a release: 1 if all rounds share them, otherwise the
-        mean number of rounds, or infinity.
+        """An upper bound on the expected number of measurements before a release.
+
+        It is 1 if all rounds share the measurements, otherwise the mean number of rounds, or infinity.
         """
         if self.shared_measurements:
             return 1.0

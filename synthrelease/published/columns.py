@@ -19,8 +19,8 @@ OutsidePolicy = Literal["drop", "clip", "bin", "error"]
 
 
 class BinPart(Part):
-    """A bin of a column: an interval [from, below) of numbers (null for an open end), a list of categories, or the bin of
-    missing values.
+    """A bin of a column: an interval [from, below) of numbers, a list of categories, or the bin of missing values. An open
+    end is null.
 
     Attributes
     ----------

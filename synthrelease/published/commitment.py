@@ -68,8 +68,8 @@ MAX_BYTES = 10_000_000
 
 
 class LedgerHeadPart(Part):
-    """The state of the ledger (the list of all charges to a dataset) from which the run must begin: the name of the
-    dataset, the number of charges, and a digest of all charges (`head`).
+    """The state of the ledger (the list of all charges to a dataset) from which the run must begin. `head` is a digest of
+    all charges.
     """
 
     dataset: str

@@ -166,15 +166,13 @@ class ReleaseDocument(Part):
     calibration : the published totals to which the rows are weighted, and the weights.
     flavour : the guarantee, described by its components for use by programs.
     bundle : further file formats that the publisher requested.
-    partition : the random division of the rows into two pieces.
-    split : the piece of a split register that the release used.
+    partition, split : the division of the rows into two random pieces, or the used piece of a split register.
     series : other releases of the same register.
     population : the population from which the file is a simple random sample.
     scout : the noisy tables published before the release, and the cap on the total cost of these tables and the release.
     design : the survey design of the file.
     imputation : complete copies of the rows.
-    estimates : answers from the published noisy tables.
-    models : sums that were measured to answer named questions, and the answers.
+    estimates, models : answers from the published noisy tables, and from sums measured for named questions.
     intended_queries : the questions that the release is meant to answer.
     plugins : other packages that the release used, with versions and digests. Their privacy statements are not proved here.
     not_promised : associations between columns that the publisher does not promise to preserve.

@@ -77,8 +77,9 @@ class ModelPart(Part):
 
 
 class ModelTermPart(Part):
-    """One number in the answer to a question, such as a coefficient of a regression. It is null if the noisy sums do not
-    determine it, and the ends of an interval are null if there is no interval.
+    """One number in the answer to a question, such as a coefficient of a regression.
+
+    It is null if the noisy sums do not determine it. The ends of an interval are null if there is no interval.
 
     Attributes
     ----------

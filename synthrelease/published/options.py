@@ -40,8 +40,8 @@ HEAD = (".imp", ".id", ".imputed")
 
 
 class PartitionPart(Part):
-    """The random division of the used rows, whatever their values: the generator learns from the first piece, and the
-    criteria compare the released table with the second.
+    """The random division of the used rows into two pieces: one for the generator, one for the criteria. It ignores the
+    values of rows.
 
     Attributes
     ----------
@@ -470,8 +470,9 @@ class SeriesPart(Part):
 
 
 class ScoutPart(Part):
-    """The scout (noisy tables published before the release), and a cap on the total cost of the scout and the release,
-    fixed before the scout was measured (theory 9.19, one cap).
+    """The scout (noisy tables published before the release), and a cap on the total cost of the scout and the release.
+
+    The cap was fixed before the scout was measured (theory 9.19, one cap).
 
     Attributes
     ----------
@@ -535,9 +536,9 @@ class DesignPart(Part):
 
     Attributes
     ----------
-    weight : the column of the table with the design weight, or null.
+    weight : the column of the table with the design weight.
     strata, clusters : columns of the private file. No column of the table shows the cluster of a row.
-    groups : the column of the table with the random groups of clusters, or null.
+    groups : the column of the table with the random groups of clusters.
     effect : the design effects that `source` states: one for all columns, or one for each of some columns.
     """
 

@@ -1,3 +1,3 @@
-"""Make one release: check that the private table can be read, try the configuration on made-up rows, read the private
-table, and run rounds until one is accepted. `publish` charges the budget in between.
+"""Make one release: check the private table, try the configuration on made-up rows, and run rounds until one is accepted.
+`publish` charges the budget before the private table is read.
 """

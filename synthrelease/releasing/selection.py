@@ -231,8 +231,7 @@ def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundRes
 
 
 def guarded(run_round: Callable[[], T | None]) -> RoundResult[T]:
-    """Run a round, and return a failure as a `Verdict`, so that a failed round that was run in advance does not end the
-    loop.
+    """Run a round, and return a failure as a `Verdict`. So a failed round that was run in advance does not end the loop.
 
     Only a BudgetError is raised. The verdict is FAILED if code that reads private counts failed, or if there was too little
     memory, because private counts need memory. A `RejectedRound` is caused by noise (theory 2.7, failures). Any other

@@ -157,8 +157,9 @@ def drawn_text(document: ReleaseDocument) -> str:
 
 
 def file_ends(document: ReleaseDocument) -> dict[str, str]:
-    """Return, by criterion, the upper limit on its value for the whole file, such as "at most 0.02", if the used rows were
-    drawn at random.
+    """Return, by criterion, the upper limit on its value for the whole file, such as "at most 0.02".
+
+    The dict is empty unless the used rows were drawn at random.
     """
     if not rows_were_drawn(document):
         return {}
@@ -646,7 +647,7 @@ class Useful:
         return None if error is None else error / PART
 
     def least_group(self, first: str, second: str) -> float | None:
-        """Return how many rows a bin of `first` needs so that its shares of the bins of `second` are known up to 5
+        """Return how many rows a bin of `first` needs for its shares of the bins of `second` to have errors of at most 5
         percentage points.
 
         The number is infinite if nothing is known about this pair of columns, and None if it was measured but its error is
