@@ -44,8 +44,8 @@ class Criterion(SpecTable):
 
     Attributes
     ----------
-    name : the name of the criterion on the data card and in other criteria, used once. Example: `name = "mean birth
-        weight"`.
+    name : the name of the criterion on the data card and in other criteria; no two criteria share a name. Example: `name =
+        "mean birth weight"`.
     kind : the kind of the criterion, which determines its further settings.
     threshold : the largest accepted noisy value of the criterion, in the unit of this value. Example: `threshold = 0.01`.
     epsilon : the epsilon for measuring the criterion, above 0 unless `answered_by` is given. Every round measures the
@@ -301,7 +301,7 @@ class Setting:
         return tuple(criterion for criterion in self.criteria.values() if criterion.answered_by is not None)
 
     def sums(self, transformation: Transformation) -> dict[str, Sequence[Sums]]:
-        """Return the sums of original counts that each criterion with `answered_by` needs, as weights, by its name."""
+        """Return the sums of original counts that each criterion with `answered_by` needs, by its name."""
         facts = self.facts(transformation)
         return {criterion.name: criterion.measured_sums(facts) for criterion in self.answered}
 

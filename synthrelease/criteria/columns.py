@@ -157,8 +157,7 @@ class MarginalCriterion(Criterion):
     ----------
     largest : all tables of at most this number of columns are compared. The default depends on the number of columns of the
         release: all tables for at most eight columns, tables of at most three columns for at most 84, of at most two for at
-        most 446, and otherwise single columns. No table is compared by default if `tables` is given. Example: `largest =
-        3`.
+        most 446, and otherwise single columns. With `tables`, there is no default. Example: `largest = 3`.
     tables : further tables to compare, written as formulas, in which ":" joins the columns of a table. "age:(sex + region)"
         names two tables, "all 2-way" every table of two columns, "all 2-way with age" those that contain age, and "all
         columns" the table of all columns, which compares whole rows. Example: `tables = ["diabetes:hospital",
@@ -291,7 +290,7 @@ class MarginalCriterionExplained(Explanation[Tables]):
 
 
 def furthest(limits: Limits, released: np.ndarray) -> np.ndarray:
-    """Return, for each cell, the largest possible difference between the released and the original count, given limits
-    (n_cells,).
+    """Return the (n_cells,) largest possible differences between the released and the original counts, given limits on the
+    original.
     """
     return np.maximum(limits.high - released, released - limits.low)

@@ -51,7 +51,7 @@ class FileColumn:
     Attributes
     ----------
     limits : the inner limits of the drafted bins, or None for a column of categories.
-    mean_range : for numbers, a range. Clipping the values to it hardly changes means.
+    mean_range : for numbers, a range to which values can be clipped with hardly any effect on means.
     line_range : a narrower range for regressions, to which a few extreme values are clipped.
     spread : the standard deviation of the values within `mean_range`.
     category_rows : the rows of each category, by label; empty for numbers.
@@ -92,8 +92,7 @@ class FileColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class FileFacts:
-    """The facts about a public file from which criteria are drafted. The private file is assumed to have about as many
-    rows.
+    """The facts about a public file from which criteria are drafted. The private file is assumed to be about as large.
 
     Attributes
     ----------

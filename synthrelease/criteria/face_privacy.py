@@ -38,8 +38,8 @@ class RareRows(Criterion):
 
     Attributes
     ----------
-    minimum_count : the smallest allowed number of copies of each distinct row or, with `columns`, of each combination: at
-        most the `minimum_count` of the projection, which ensures it. Example: `minimum_count = 2`.
+    minimum_count : the smallest allowed number of copies of each distinct row or, with `columns`, of each combination. Set
+        it at most to the `minimum_count` of the projection. Example: `minimum_count = 2`.
     columns : the number of columns of each checked combination. Without it, whole rows are checked. Example: `columns = 3`.
     threshold : always 0. You can omit it. Example: `threshold = 0`.
     epsilon : always 0, because only the released table is used. You can omit it. Example: `epsilon = 0`.

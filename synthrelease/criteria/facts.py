@@ -108,7 +108,7 @@ class LostPair:
     Attributes
     ----------
     distance : the total variation distance of the independent table from the true one, as a share of the rows.
-    largest_cell : the largest error of one of its cells, as a share of the rows.
+    largest_cell : the largest error of a cell of the independent table, as a share of the rows.
     """
 
     columns: frozenset[str]
@@ -294,7 +294,8 @@ class Score:
 
     Attributes
     ----------
-    noise_bound : for noise not added to the value itself, the estimated change of the value that it exceeds in 5% of cases.
+    noise_bound : if noise is not added to the value itself, the estimated change of the value that the noise exceeds in 5%
+        of cases.
     decides : whether this value was compared with its threshold to accept or reject the candidate, and so is published only
         because it passed.
     one_noise : the noise that this value shares with others, or None. `epsilon` is then this value's part of the total.
@@ -326,8 +327,8 @@ class Query:
     slack : a function that returns the distance of a private table from failing the criterion, with sensitivity 1. It is at
         least 0 if and only if the criterion value is at most the threshold. The default is (threshold - criterion value) /
         sensitivity.
-    void : whether the candidate fails for every private table, for example because a group has no rows. The charge is the
-        same.
+    void : whether the candidate fails for every private table, for example because a group has no rows. A void query has
+        the same charge.
     """
 
     figure: Callable[[Counts], float]

@@ -35,8 +35,8 @@ class Faithfulness(Criterion):
     number of pairs of similar rows) / n.
 
     Two rows are similar if they agree in the columns `exact` and `within_one_bin`, except that they may be one bin apart in
-    at most `at_most` columns of `within_one_bin`. A bin with the value of `exact_around` strictly inside must match exactly
-    (the bin 35-39, if the age 37 matters).
+    at most `at_most` columns of `within_one_bin`. If the value of `exact_around` lies strictly inside a bin, this bin must
+    match exactly (35-39, if the age 37 matters).
 
     Privacy
     -------
@@ -53,8 +53,8 @@ class Faithfulness(Criterion):
         any row has a similar row, even between two halves of the same file. Example: `ignored = ["month"]`.
     at_most : in how many columns of `within_one_bin` similar rows may differ: 1, or 0 if similar rows must be equal.
         Example: `at_most = 0`.
-    exact_around : an important value of a numeric column of `within_one_bin`, such as a legal limit. Rows in a bin with
-        this value strictly inside are similar only to rows in the same bin. Example: `exact_around = { mother_age = 37 }`.
+    exact_around : an important value of a numeric column of `within_one_bin`, such as a legal limit. If it lies strictly
+        inside a bin, rows of this bin are similar only to each other. Example: `exact_around = { mother_age = 37 }`.
     any_order : if true, the order of the members of a root does not matter: they are first sorted by the compared columns.
         Needs [members], and every member must have the same compared columns. Example: `any_order = true`.
 
@@ -154,7 +154,7 @@ def similar_to_next(bins: Binning | PublishedColumn, kind: str, around: float | 
     Parameters
     ----------
     bins : the bins of the column. The last bin, of missing values, is similar only to itself.
-    around : a value or None. Rows in a bin with this value strictly inside must match exactly.
+    around : a value or None. If it lies strictly inside a bin, rows of this bin must match exactly.
     """
     n_bins, present = len(bins.labels), bins.present
     allowed = np.arange(n_bins) < present - 1

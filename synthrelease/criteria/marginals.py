@@ -74,7 +74,7 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return h / n for the largest h, if noise leaves an original count uncertain by +-h rows."""
+        """Return the largest h / n, if noise leaves an original count uncertain by +-h rows."""
         return max(float(width.max()) for width in widths) / n
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -345,8 +345,8 @@ class MeanMarginalError(TypicalMarginalError):
 
     Privacy
     -------
-    The sensitivity is 1/n. One replaced record changes at most two cells of a table by 1 each, so the distance of the table
-    by at most 1/n, and the mean by at most 1/n. The sums are whole numbers; the mean is rounded once.
+    The sensitivity is 1/n. One replaced record changes at most two cells of a table by 1 each. So it changes each distance,
+    and their mean, by at most 1/n. The sums are whole numbers; the mean is rounded once.
 
     Examples
     --------
@@ -449,7 +449,7 @@ class WeightedMarginalError(MarginalCriterion):
     """The largest error of a sum of design weights in a cell of the compared tables, as a share of the sum of all weights.
     Use it for estimates with design weights; the other criteria compare unweighted rows. The value is max |W(R) - W(S)| / W
     over the cells, where W(R) and W(S) are the sums of the weights of the private and the released rows of the cell, and W
-    is the sum of all released weights. The weight of a row is the representative value of its bin.
+    is the sum of all released weights. The weight of a row is the representative value of its bin in the column of weights.
 
     Theory 3.20, weighted marginal error.
 

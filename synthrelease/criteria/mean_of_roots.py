@@ -38,9 +38,10 @@ class MeanOfRoots(Criterion):
     Privacy
     -------
     The sensitivity is (b - a) / min m_g, for numbers clipped to [a, b]. Both p_g and m_g come from the candidate, so they
-    are public. A root may be replaced by another root with all its members. Each adds (h - p_g)/m_g to its group, where h
-    and p_g are in [a, b], or 0. These values are in an interval of length (b - a)/m_g that contains 0 (theory 3.23, means
-    over roots). The maximum keeps the sensitivity (theory 3.0, maxima). Nothing is divided by a private size.
+    are public. A root may be replaced by another root with all its members. Each of the two adds (h - p_g)/m_g to its
+    group, where h and p_g are in [a, b], or 0. These values are in an interval of length (b - a)/m_g that contains 0
+    (theory 3.23, means over roots). The maximum keeps the sensitivity (theory 3.0, maxima). Nothing is divided by a private
+    size.
 
     Rounding: h is computed elementwise from the cell of the root alone and clipped, so the rounded value is also in [a, b].
     The statistic uses its difference from the middle, which is at most (b - a)/2. The errors of the products with counts,

@@ -242,13 +242,12 @@ class DifferenceInProportions(SharesInGroups):
     Privacy
     -------
     The sensitivity is 1 / min m_g. Both p_g and m_g come from the candidate, so they are public. A private row of g adds (1
-
     - p_g)/m_g if it meets the condition, and -p_g/m_g otherwise. A row outside of g or without a value adds 0. All these
-      values are in an interval of length 1/m_g, so one replaced record moves the sum by at most 1/m_g. The maximum keeps
-      the sensitivity (theory 3.0, maxima). Nothing is divided by a private size. The criterion value is the whole number
-      a_g m_g - (p_g m_g) n_g, which is exact for any size, divided by m_g^2. The quotient is at most n / m_g and has a
-      relative error of at most 2^-51. This is at most 4 n 2^-53 of the sensitivity, which is below a quarter of a grid step
-      up to 2^40 rows (`laplace_figure`).
+    values are in an interval of length 1/m_g, so one replaced record moves the sum by at most 1/m_g. The maximum keeps the
+    sensitivity (theory 3.0, maxima). Nothing is divided by a private size. The criterion value is the whole number a_g m_g
+    - (p_g m_g) n_g, which is exact for any size, divided by m_g^2. The quotient is at most n / m_g and has a relative error
+    of at most 2^-51. This is at most 4 n 2^-53 of the sensitivity, which is below a quarter of a grid step up to 2^40 rows
+    (`laplace_figure`).
 
     Attributes
     ----------

@@ -56,8 +56,8 @@ def scores_of(tables: CompetingTables, distances: np.ndarray) -> list[int]:
 
 
 class Budgeted:
-    """Holds private counts and answers questions about them with noise, each at a part of the budget. Without budget, there
-    is no answer.
+    """Holds private counts, and answers questions about them with noise. Each answer costs a part of the budget; when it is
+    spent, there is no answer.
 
     Attributes
     ----------

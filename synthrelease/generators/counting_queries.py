@@ -99,14 +99,14 @@ class Shares:
         return float(self.cells[self._slice(query)].sum()) / self.total
 
     def weigh(self, query: CountingQuery, share: float) -> None:
-        """Multiply the query's cells by exp((measured share - model's share) / 2), then normalise (Hardt et al. 2012,
-        Figure 1).
+        """Move the model towards a measured share of a query: multiply the query's cells by exp((measured share - model's
+        share) / 2), then normalise (Hardt et al. 2012, Figure 1).
         """
         self.multiply(query, math.exp((min(max(share, 0.0), 1.0) - self.of(query)) / 2))
 
     def project(self, query: CountingQuery, share: float) -> None:
-        """Replace the table by the nearest one, in Kullback-Leibler divergence, with exactly this share (Liu et al. 2021,
-        Lemma 1).
+        """Replace the table by the nearest one, in Kullback-Leibler divergence, that gives exactly this answer to the query
+        (Liu et al. 2021, Lemma 1).
         """
         answer, aim = self.of(query), min(max(share, _SMALLEST), 1 - _SMALLEST)
         if 0 < answer < 1:

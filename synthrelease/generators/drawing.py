@@ -117,8 +117,8 @@ def one_sided_limit(n: int, rows: int, risk: float) -> float:
     satisfy a condition, the number X of drawn rows that satisfy it is hypergeometric. The limit is the smallest t with
     Pr[X/n - G/K > t] <= risk for every G = 0, ..., K.
 
-    The same limit holds for G/K - X/n. Among the omitted rows, Y = G - X satisfy the condition, and X K - n G = -(Y K - (K
-    - n) G), so the fewer of drawn and omitted rows are used. More than `MOST_CANDIDATES` rows get the closed form.
+    The same limit holds for G/K - X/n. With Y = G - X among the omitted rows, X K - n G = -(Y K - (K - n) G), so the fewer
+    of drawn and omitted rows are used. More than `MOST_CANDIDATES` rows get the closed form.
     """
     smaller, closed = min(n, rows - n), closed_limit(n, rows, 1, 2 * risk)
     if smaller > MOST_CANDIDATES:

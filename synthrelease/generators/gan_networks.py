@@ -111,7 +111,7 @@ class Network:
 
 
 class Adam:
-    """The optimiser Adam (Kingma & Ba 2015), without momentum, with which a game between two networks diverges."""
+    """The optimiser Adam (Kingma & Ba 2015), without momentum. With momentum, a game between two networks diverges."""
 
     def __init__(self, weights: Weights, rate: float, decays: tuple[float, float] = (0.0, 0.9)):
         self._weights, self._rate, self._decays, self._steps = weights, rate, decays, 0

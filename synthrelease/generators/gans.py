@@ -300,8 +300,8 @@ class PATECTGAN(AdversarialGenerator):
 
 
 class Mirrors:
-    """Teachers with generated instead of private rows. Noisy votes of private teachers are compared with theirs, to show
-    where generated rows differ from private rows.
+    """Teachers with generated instead of private rows. The noisy votes of private teachers are compared with their votes,
+    to show where generated rows differ from private rows.
 
     Parameters
     ----------

@@ -137,8 +137,8 @@ class JunctionTree:
 
 
 def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
-    """Return the neighbours of each clique in the spanning tree with the most shared columns along its edges. The first
-    clique is linked to every component that shares no column with it.
+    """Return the neighbours of each clique in the spanning tree with the most shared columns along its edges. Components
+    without a common column are linked to the first clique.
     """
     tree, linked = list(range(len(cliques))), list[list[int]]([] for _ in cliques)
     holding = defaultdict[int, list[int]](list)

@@ -419,7 +419,7 @@ class RareBinsGenerator(MarginalsGenerator):
 
 class Marginals(RareBinsGenerator):
     """Measures a fixed set of tables with Laplace noise. The model is the distribution of largest entropy that matches
-    them.
+    these tables.
 
     Attributes
     ----------

@@ -399,7 +399,7 @@ class ProportionalFit:
 
         Parameters
         ----------
-        tolerances : of every cell of every target, in records.
+        tolerances : the tolerance of every cell of every target, in records.
         agreed : whether the targets are already consistent.
         """
         if not agreed:

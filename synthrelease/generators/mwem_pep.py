@@ -148,8 +148,8 @@ class MWEM(CountingQueries):
 
 
 class PEP(CountingQueries):
-    """Private entropy projection: as MWEM, but with zero-concentrated selection and noise, and corrections by entropy
-    projection.
+    """Private entropy projection: as MWEM, but the selection and the noise are zero-concentrated, and an entropy projection
+    corrects the model.
 
     Examples
     --------

@@ -242,7 +242,7 @@ class Nested(NestedGenerator, GaussianTables):
 
 
 class NestedPure(NestedGenerator):
-    """As "nested", but with Laplace noise, and a guarantee without delta. Many tables have more noise.
+    """As "nested", but with Laplace noise, and a guarantee without delta. If there are many tables, they have more noise.
 
     Examples
     --------

@@ -35,8 +35,8 @@ class AreaTable:
 
     Attributes
     ----------
-    columns : the other columns, in order.
-    variance : 0 for cells that are known to be empty.
+    columns : the columns other than the area, in order.
+    variance : the noise variances; 0 for cells that are known to be empty.
     """
 
     columns: Columns

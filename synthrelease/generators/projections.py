@@ -122,8 +122,8 @@ class FrequentCombinations(Projection):
         """Return the projected table, with the same number of rows.
 
         Rows with a combination that occurs fewer than `minimum_count` times are dropped, again and again, until none is
-        rare. The result is the largest sub-table without rare combinations. Rows are then drawn from it with replacement up
-        to the original number. This is post-processing of a synthetic table, without a privacy cost.
+        rare. The result is the largest sub-table without rare combinations. Rows drawn from it with replacement then fill
+        the table up to the original number. This is post-processing of a synthetic table, without a privacy cost.
 
         Raises
         ------

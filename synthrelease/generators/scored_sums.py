@@ -98,7 +98,7 @@ class ScoredSum:
         """Return the public score of a row in each cell, from 0 to STEPS, with one axis per column.
 
         Without exact values, the scores are whole numbers in a read-only array. With exact values, they are floats from
-        representative values; without these, each row has the score of a row without values.
+        representative values; in a layout without these, each row has the score of a row without values.
         """
         if not self.own_values_of:
             return _steps(self, layout)

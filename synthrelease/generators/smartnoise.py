@@ -110,8 +110,8 @@ def network_of(learned: LearnedField, layout: Layout, plausibility: Plausibility
 
     Raises
     ------
-    RejectedRound : if a clique has too many cells, if the library cannot compute its tables, or if they contain NaN or no
-    plausible cell.
+    RejectedRound : if a clique has too many cells, or if the library's tables cannot be computed, contain NaN or have no
+        plausible cell.
     """
     from synthrelease.generators.smartnoise_library import column_names
 
@@ -140,7 +140,8 @@ def network_of(learned: LearnedField, layout: Layout, plausibility: Plausibility
 
 
 class AIM(LibraryGenerator):
-    """AIM of smartnoise-synth: each round selects the table in which the model has the largest error, and measures it.
+    """AIM of smartnoise-synth: each round selects the table in which the model has the largest error, and measures this
+    table.
 
     Attributes
     ----------
@@ -194,7 +195,8 @@ class AIM(LibraryGenerator):
 
 
 class MST(LibraryGenerator):
-    """MST of smartnoise-synth: measures every column, selects a tree of columns privately, and measures its pairs.
+    """MST of smartnoise-synth: measures every column, selects a tree of columns privately, and measures the pairs of the
+    tree.
 
     Examples
     --------
