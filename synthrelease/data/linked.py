@@ -134,7 +134,7 @@ class Linked:
         return tuple(slot[self.names.index(plain)] for slot in self.slots)
 
     def of_roots(self, names: Iterable[str]) -> list[str]:
-        """Return those of `names` that are columns of the roots, or the number of members."""
+        """Return those of `names` that are columns of the roots. The number of members is one of these columns."""
         return [name for name in names if name not in self.of_members]
 
 

@@ -310,8 +310,8 @@ def lattice(table: Counts) -> Lattice:
 
 
 def difference(left: Counts, right: Counts) -> Lattice:
-    """Return the marginals of left - right. A marginal includes every cell that occurs in either table, even if the difference
-    is 0."""
+    """Return an object that computes the marginals of left - right. They include every cell that occurs in either table, even
+    if the difference is 0."""
     if has_full_array(left.layout):
         return Lattice(left.layout, (left.dense() - right.dense()).reshape(left.layout.sizes))
     return Lattice(left.layout, None, Sparse(left.bins, left.counts), Sparse(right.bins, negative(right.counts)))
@@ -395,8 +395,8 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
 
 
 def with_pairs(table: Counts) -> Lattice:
-    """Return the marginals of a table, with those of all pairs of columns computed in advance (six times as fast for 200
-    columns with 2 bins).
+    """Return an object that computes the marginals of a table, those of all pairs of columns in advance (six times as fast for
+    200 columns with 2 bins).
 
     If the table is a full array, or if the pairs have more than `KEPT_CELLS` cells, they are computed on request. A table with
     few distinct rows is not stored as a full array.

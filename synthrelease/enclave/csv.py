@@ -132,7 +132,7 @@ class Blocks:
         return _without_half_a_letter(block)
 
     def put_back(self, data: bytes) -> None:
-        """Return these bytes first at the next read."""
+        """Put bytes back, so that the next read returns them first."""
         self._first = io.BytesIO(data + self._first.read())
 
     def _read(self, size: int) -> bytes:
@@ -354,7 +354,8 @@ class _Lines:
     """Iterates over the lines of a file, with their line ends. A line that is too long is refused before it fills the memory.
 
     `waiting` contains the unread lines of the current block, `length` the number of characters of the current record so far,
-    and `blank` the number of consecutive blank lines. The reader sets both numbers to 0 after each record.
+    and `blank` the number of consecutive blank lines. The reader sets `length` to 0 after each record, and `blank` after plain
+    lines.
     """
 
     def __init__(self, blocks: Blocks, encoding: str, size: int):

@@ -251,7 +251,7 @@ def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], 
 
 
 def _of_number(number: float) -> bytes:
-    """Encode a number in 16 bytes that sort like the numbers."""
+    """Encode a number in 16 bytes, so that the bytes have the order of the numbers."""
     bits = np.array([number + 0.0], dtype=np.float64).view(np.uint64)[0]  # -0 and 0 are the same number
     ordered = ~bits if bits & _SIGN else bits | _SIGN
     return int(ordered).to_bytes(8, "big") + bytes(8)

@@ -235,7 +235,8 @@ def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[
 
 
 def number_form(text: str, decimal: str) -> str | None:
-    """Return a number without trailing zeros of a fraction (12 for 12.00), as text, or None if the text is no plain number."""
+    """Return a number as text, without trailing zeros of its fraction (12 for 12.00), or None if the text is no plain
+    number."""
     match = _PLAIN.fullmatch(_with_point(text.strip(), decimal))
     if match is None or not (match[2] or match[3]):
         return None

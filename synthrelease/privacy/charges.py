@@ -258,7 +258,7 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
 
 
 def summands(charge: Charge) -> tuple[Charge, ...]:
-    """Return the charges that a sum adds up, also through sums inside it; any other charge alone."""
+    """Return the parts of a sum, including the parts of sums inside it. A charge that is no sum is returned alone."""
     return tuple(summand for part in charge.parts for summand in summands(part)) if charge.rule == SUM else (charge,)
 
 

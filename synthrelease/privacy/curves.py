@@ -243,7 +243,8 @@ def log_up(value: Fraction) -> Fraction:
 
 
 def _orders(objective: Callable[[Fraction], Fraction]) -> list[Fraction]:
-    """Return orders a = 1 + 2^t at which a bound is tried: grids of t, refined around the smallest `objective`."""
+    """Return orders a = 1 + 2^t of the Renyi divergence at which a bound is tried: grids of t, refined around the smallest
+    `objective`."""
     centre, width, tried = Fraction(8), Fraction(32), []
     for _ in range(6):
         grid = [1 + _power_of_two(centre + width * Fraction(step, 16)) for step in range(-16, 17)]

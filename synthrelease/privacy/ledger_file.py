@@ -299,7 +299,8 @@ class Statement:
         return _BEGINNING.fullmatch(beginning) is not None and any(digest.startswith(beginning) for digest in hashes)
 
     def with_charge(self, **facts: Any) -> Statement:
-        """Return the ledger with one more entry, whose other `facts` than number and previous hash are given."""
+        """Return the content of the ledger with one more entry. `facts` are its fields, except its number and the previous
+        hash."""
         entry = Entry(previous=self.head.hash, number=len(self.entries) + 1, **facts)
         return replace(self, entries=(*self.entries, entry))
 
@@ -319,7 +320,8 @@ class Statement:
 
 
 def domain_of(text: object) -> str | None:
-    """Return the domain digest of an entry, or None for "". Raises ValueError for any other text that is no SHA-256 digest."""
+    """Return the digest of the domain (columns, bounds and rules) of an entry, or None for "". Raises ValueError for any other
+    text that is no SHA-256 digest."""
     if text == "":
         return None
     if not (isinstance(text, str) and _DOMAIN.fullmatch(text)):

@@ -397,7 +397,7 @@ class RowsLeftOut:
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Return both limits as shares in whole percent, rounded down and up."""
+        """Return both limits as shares of all records in whole percent, rounded down and up."""
         return f"{100 * self.least // self.of}%", f"{-(-100 * self.most // self.of)}%"
 
     @property
@@ -407,7 +407,7 @@ class RowsLeftOut:
 
     @property
     def many(self) -> bool:
-        """Return whether documents must say prominently that records were not used (`MANY_LEFT_OUT`)."""
+        """Return whether so many records were not used (`MANY_LEFT_OUT`) that documents must say so prominently."""
         return self.least >= MANY_LEFT_OUT * self.of
 
 

@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 @contextmanager
 def protected() -> Iterator[None]:
     """Keep private data out of error messages, warnings and core files of this process and of those that it starts. The earlier
-    state returns at the end."""
+    state is restored at the end."""
     hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
     warnings_before, limit = os.environ.get("PYTHONWARNINGS"), core_limit()
     try:

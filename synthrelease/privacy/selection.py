@@ -59,7 +59,8 @@ PASSING = (2, 10, 100)
 
 
 def nothing_where(law: StoppingLaw, passing: Iterable[int] = PASSING) -> dict[int, float]:
-    """Return the probability that a search releases nothing if each round is accepted with probability 1 / p, by p."""
+    """Return, for each p in `passing`, the probability that a search releases nothing if each round is accepted with
+    probability 1 / p."""
     return {rounds: float(law.nothing(1 - Fraction(1, rounds))) for rounds in passing}
 
 
@@ -349,8 +350,8 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
 
 
 def _twice(name: str, one_round: Charge) -> Charge:
-    """Return twice the epsilon of a round: pure rounds are repeated until one is accepted (theory 2.1, known threshold,
-    pure)."""
+    """Return the charge of a search with pure rounds until one is accepted: twice the epsilon of a round (theory 2.1, known
+    threshold, pure)."""
     because = "selection with a known threshold doubles the charge of one round (Liu & Talwar 2019, Theorem 3.1)"
     return Charge(name=name, epsilon=2 * one_round.epsilon, because=because, rule=SELECTION, parts=(one_round,))
 
@@ -365,8 +366,8 @@ def _priced(name: str, one_round: Charge, law: StoppingLaw) -> Charge:
 
 
 def _approximate(name: str, one_round: Charge, law: StopCoin | FiniteLaw, delta: Fraction) -> Charge:
-    """Return the charge of a search whose rounds have an epsilon at some delta; its delta is the mean number of rounds times
-    this delta."""
+    """Return the charge of a search whose rounds have an epsilon at some delta. Its delta is the mean number of rounds times
+    the delta of a round."""
     if one_round.renyi is None:
         epsilon, share, whole = one_round.epsilon, one_round.delta, tidy_up(law.exact_mean * one_round.delta)
     else:

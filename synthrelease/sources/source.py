@@ -93,8 +93,8 @@ def pattern_files(pattern: Path) -> list[Path]:
 
 
 def _tables(beginning: str, listed: Callable[[], list[Path]]) -> list[Path]:
-    """Return the files of a folder or pattern. The InputError for no file, or for one that is not Parquet or CSV, begins with
-    `beginning`."""
+    """Return the files of a folder or pattern. Raises InputError, with a message that starts with `beginning`, if there is
+    none, or one is not Parquet or CSV."""
     try:
         entries = listed()
         kinds = ["a folder" if entry.is_dir() else "" if _is_table(entry) else _OTHER for entry in entries]
