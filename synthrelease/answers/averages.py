@@ -717,8 +717,7 @@ def _with_weighted_count(tables: PublishedTables, question: Question, share: Ave
     """Add to a weighted share the number of persons whom its rows represent, with intervals (theory 13.18, weighted
     answers).
 
-    If clusters are declared, there is no interval for a population, because the sizes of clusters would cause another
-    error.
+    With clusters, there is no interval for a population, because their sizes would cause another error.
     """
     kept_rows, release = tables.kept, tables.release
     times = 1.0 if kept_rows.way == "stated" else kept_rows.number / kept_rows.drawn

@@ -388,7 +388,6 @@ def bound(
 
 
 def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMembers | _Contrast:
-    """Translate a question, such as 'mean income where age >= 18', into the query whose answer is bounded."""
     if question.kind not in ("share", "mean") or question.by or question.weight:
         raise InputError(
             f"{cut(question.text, 200)!r}: only `synthrelease estimate` answers this question. `bound` answers 'share "

@@ -192,7 +192,6 @@ def answered(
 
 
 def _weighting(release: PublishedRelease, question: Question) -> str:
-    """Return a sentence that explains how rows are weighted, or "" for a release without design weights."""
     column = None if release.design is None else release.design.weight
     if column is None:
         return ""
@@ -248,7 +247,6 @@ _Side = tuple[PublishedTables, Question, str, list[Average]]
 
 
 def _against(first: _Side, second: _Side, level: float) -> list[Term]:
-    """Compare two groups, which may come from different releases."""
     tables, question, _, averages = first
     others = second[-1]
     if not question.column:
@@ -309,12 +307,7 @@ def _of_bins(release: PublishedRelease, question: Question) -> str:
 
 
 def _unit(release: PublishedRelease, target: str, column: str, name: str) -> str:
-    """Return the unit of a slope, such as "kg per unit of height (cm)".
-
-    Parameters
-    ----------
-    name : the name of the column in the question.
-    """
+    """Return the unit of a slope, such as "kg per unit of height (cm)", for the `name` of the column in the question."""
     per = release.by_name[column].unit
     return f"{release.by_name[target].unit} per unit of {name}{f' ({per})' if per else ''}".strip()
 

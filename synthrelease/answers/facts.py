@@ -476,7 +476,6 @@ class _Builder:
         return inside[self._cell_of((axis,))] if (inside[into] == bins).all() else None
 
     def _add_sum(self, weights: np.ndarray, highest: float, lowest: float | None = None) -> None:
-        """Limit a weighted sum of the counts R from above and, if `lowest` is given, from below."""
         all_cells = np.zeros(len(weights), dtype=np.int64)
         self._add_rows(all_cells, weights, np.array([highest]))
         if lowest is not None:

@@ -225,7 +225,6 @@ def _adopt(config: Path, rehearsal: Any, out: Path) -> None:
 
 
 def _accept_lost(config: Path, out: Path) -> None:
-    """Write the pairs of columns whose association was lost into [not_promised]."""
     from synthrelease.spec.load import load_spec
     from synthrelease.studio.drafting.edits import accept_lost
 
@@ -236,7 +235,6 @@ def _accept_lost(config: Path, out: Path) -> None:
 
 
 def _fits(spec: Any, out: Path) -> str:
-    """Return a sentence that says whether `release` accepts the shortlist in this folder."""
     from synthrelease.errors import SpecError
     from synthrelease.spec.shortlist import narrowed
 

@@ -195,7 +195,6 @@ def show(file: LedgerFile, expect_head: str | None = None) -> None:
 
 
 def _print_years(statement: Statement, plan: Horizon) -> None:
-    """Print the guarantee over all years, and the remaining years."""
     notes = [entry.notes for entry in statement.entries if entry.notes.year is not None]
     done = {note.year for note in notes}
     years_left = [f"{year} (epsilon {decimal_text(plan.most(year, again=False))})" for year in plan.years if year not in done]
@@ -211,7 +210,6 @@ def _print_years(statement: Statement, plan: Horizon) -> None:
 
 
 def _print_pieces(statement: Statement, split: Split) -> None:
-    """Print the epsilon that was spent on each piece, and how much of it counts towards the limit."""
     spent, deltas = statement.epsilons, statement.deltas
     read = sorted(spent.of_pieces)
 
@@ -293,7 +291,6 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
 
 
 def _tell_of_killed_runs(path: Path) -> None:
-    """Print a message about files that killed runs have left in the folder of this path."""
     folder = path.absolute().parent
     if any(folder.glob(".*.partial")):  # otherwise the module takes longer to load than the ledger to read
         from synthrelease.bundle.write import killed_runs
@@ -390,7 +387,6 @@ def five_years(folder: Path, jobs: int) -> None:
 
 
 def _configuration(folder: Path, year: int, released: list[Path], again: bool = False) -> Path:
-    """Write the example configuration of a year, with the earlier releases."""
     from synthrelease.resources import resource
 
     later = bool(released) and not again
@@ -554,7 +550,6 @@ _PUBLIC, _CONFIDENTIAL = ("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED,
 
 
 def _script(name: str) -> dict[str, Any]:
-    """Run `simulate_NAME.py`, and return its functions and constants by name."""
     from synthrelease.resources import resource
 
     return runpy.run_path(str(resource(f"public_data/simulate_{name}.py")))

@@ -239,7 +239,6 @@ def _published(config: Path) -> bool:
 
 
 def _read(config: Path) -> ReleaseSpec:
-    """Read a specification from a configuration, or from specification.json of a released folder."""
     from synthrelease.spec.load import load_spec, read_specification
 
     if not _published(config):
@@ -311,7 +310,6 @@ def _print_weighted(spec: ReleaseSpec) -> None:
 
 
 def _print_models(spec: ReleaseSpec, rows: int) -> None:
-    """Print the expected width of the intervals for the questions in [[models]]."""
     if spec.models is None:
         return
     screen.print(

@@ -367,7 +367,6 @@ def rounds_in_words(law: StoppingLaw | None) -> str:
 
 
 def _stated(charge: Charge) -> str:
-    """Format the cost of a charge: epsilon and delta, or its Renyi curve of order a."""
     if charge.renyi is not None:
         return f"Renyi {charge.renyi.text()}"
     return decimal_text(charge.epsilon) + (f", delta {float(charge.delta):.3g}" if charge.delta else "")

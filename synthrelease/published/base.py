@@ -46,7 +46,7 @@ class OnDisk:
 
     @classmethod
     def of(cls, path: Path) -> OnDisk:
-        """Compute the checksum of a file, and return its `OnDisk` object.
+        """Return the `OnDisk` object of a file, whose checksum is computed here.
 
         Raises
         ------
@@ -67,7 +67,6 @@ class OnDisk:
 
     @property
     def changed(self) -> bool:
-        """Return whether the file was changed, replaced or removed after it was first read."""
         try:
             return _state(self.path.stat()) != self.state
         except OSError:
@@ -337,12 +336,6 @@ def fingerprint(key: Ed25519PublicKey) -> str:
 
 
 def cryptography(module: str) -> Any:
-    """Import a module of the library cryptography.
-
-    Raises
-    ------
-    InputError : if the library is not installed.
-    """
     from synthrelease.resources import library
 
     return library(f"cryptography.{module}", "cryptography", "signatures", "sign")

@@ -272,7 +272,7 @@ class ReleaseDocument(Part):
 
     @property
     def figures_about(self) -> str:
-        """A phrase for the part of the rows that criterion values describe, or "" without [partition] and [split]."""
+        """A phrase for the rows that criterion values describe, or "" without [partition] and [split]."""
         if self.partition is not None:
             return "a random piece of the rows ([partition])"
         return "" if self.split is None else "a piece of the register ([split])"
@@ -293,7 +293,6 @@ class ReleaseDocument(Part):
 
     @property
     def shape(self) -> TableShape:
-        """The columns of the released table, as a reader of the files with rows needs them."""
         return TableShape(
             names=tuple(column.name for column in self.columns),
             labels=tuple(column.labels for column in self.columns),
@@ -305,9 +304,7 @@ class ReleaseDocument(Part):
 
     @property
     def linked(self) -> Linked | None:
-        """Which columns describe a root (such as a household) and which its members (such as persons), or None without
-        members.
-        """
+        """Which columns describe roots (such as households) and which their members (such as persons), or None."""
         return None if self.members is None else self.members.linked
 
     @property
@@ -320,7 +317,6 @@ class ReleaseDocument(Part):
 
     @property
     def table_files(self) -> tuple[TableFile, ...]:
-        """The file of the table or, for linked tables, the files of the roots and of the members."""
         return files_of(self.columns, self.linked, self.bundle)
 
     @property
@@ -361,7 +357,7 @@ class ReleaseDocument(Part):
 
     @property
     def not_a_sample(self) -> tuple[NotSample, ...]:
-        """The reasons why the file is not a simple random sample of a population, such as "clusters" in its survey design."""
+        """The reasons why the file is not a simple random sample of a population, such as "clusters"."""
         if self.estimates is not None and self.estimates.not_a_sample is not None:
             return tuple(self.estimates.not_a_sample)
         return self.declared(design_weights=any("weight" in part.parameters for part in self.criteria))
@@ -399,9 +395,7 @@ class ReleaseDocument(Part):
 
     @cached_property
     def public_facts(self) -> PublicFacts:
-        """The facts in this document that criteria may use without privacy cost, without released rows and rules for
-        private rows.
-        """
+        """The facts that criteria may use without privacy cost, without released rows and rules for private rows."""
         from synthrelease.criteria.facts import PublicFacts
 
         return PublicFacts(
@@ -413,7 +407,6 @@ class ReleaseDocument(Part):
         )
 
     def released_groups(self) -> dict[str, tuple[Group, ...]]:
-        """Return, for each column that has groups, which released bins belong to each group."""
         from synthrelease.criteria.facts import Group
 
         return {

@@ -162,9 +162,7 @@ class PublishedRelease:
 
     @property
     def measured_rows(self) -> int:
-        """The number of rows from which the generator learned: the first piece, if the rows were divided at random into two
-        pieces.
-        """
+        """The number of rows from which the generator learned: the first piece, if [partition] divided the rows."""
         return self.n_rows if self.divided_rows is None else self.divided_rows - self.n_rows
 
     @cached_property

@@ -47,7 +47,6 @@ class FurtherNames:
     extra: str = ""
 
     def rows_of(self, chosen: Collection[str]) -> list[FileKind]:
-        """Return the formats in which rows are published for these entries of the list."""
         return [kind for name, kind in self.with_rows.items() if name in chosen]
 
 
@@ -107,7 +106,6 @@ def kinds_of_rows(bundle: BundleTable) -> list[FileKind]:
 
 
 def further_names(bundle: BundleTable) -> list[str]:
-    """Return the names of the additional documents that [bundle] requests, such as read.R."""
     return [
         document
         for name, chosen in bundle.chosen.items()
@@ -174,6 +172,5 @@ def possible_data(document: ReleaseDocument) -> Iterator[str]:
 
 
 def possible_names(document: ReleaseDocument) -> set[str]:
-    """Return the names of all files that this bundle may contain, except the published specification."""
     data = {name for name in possible_data(document) if name in document.files}
     return {*data, "release.json", *documents(document), CHECKSUMS, SIGNATURE, PUBLIC_KEY}

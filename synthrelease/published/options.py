@@ -252,7 +252,6 @@ class CalibrationPart(Part):
 
     @property
     def described(self) -> str:
-        """A sentence that describes the column of weights."""
         return f"Raked to: {self.source}" if self.margins else f"Representative value of the row's class of {self.start}."
 
     @property
@@ -264,7 +263,6 @@ class CalibrationPart(Part):
 
     @classmethod
     def of(cls, calibration: Calibration, columns: Sequence[ColumnPart], outcome: Weights | str) -> CalibrationPart:
-        """Create this section from the published totals and either the weights or the reason why there are none."""
         labels = {column.name: column.labels for column in columns}
         return cls.like(
             calibration,
@@ -465,7 +463,6 @@ class SeriesPart(Part):
 
     @property
     def several_releases(self) -> bool:
-        """Whether there are earlier releases, or a multi-year plan provides for further releases."""
         return bool(self.earlier) or self.years is not None
 
 
@@ -592,7 +589,6 @@ class ImputationPart(Part):
 
 
 def missing_bins(columns: Sequence[ColumnPart]) -> tuple[int | None, ...]:
-    """Return, for each column, the index of its bin of missing values, or None."""
     return tuple(next((index for index, bin_ in enumerate(column.bins) if bin_.missing), None) for column in columns)
 
 

@@ -81,7 +81,6 @@ def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedE
 
 
 def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> YearsPart:
-    """Create the section about the multi-year plan, with the largest privacy loss of a person up to this year."""
     promise = year.horizon.promise
     paid = paid_so_far(year, earlier, document)
     return YearsPart(
@@ -159,7 +158,6 @@ def _origin(digest: str, corrected: dict[str, str]) -> str:
 
 
 def changes(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[str]:
-    """Yield a sentence for each change of bins or rules."""
     old_columns, new_columns = ({column.name: column for column in document.columns} for document in (old, new))
     yield from (f"The column {name} is new." for name in new_columns if name not in old_columns)
     yield from (f"The column {name} was removed." for name in old_columns if name not in new_columns)

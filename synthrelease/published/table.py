@@ -432,7 +432,6 @@ class ReleasedTable:
         )
 
     def of_members(self) -> ReleasedTable | None:
-        """Return a table in which each row is one member, or None if the release has no members."""
         linked = self.linked
         if linked is None:
             return None
@@ -480,12 +479,6 @@ def read_csv(content: Content, shape: TableShape, members: Content = b"") -> Rel
 def read_parquet(
     content: Content, shape: TableShape, says_synthetic: bool, n_rows: int, members: Content = b""
 ) -> ReleasedTable:
-    """Read data.parquet, and return its rows as counts.
-
-    Raises
-    ------
-    TableError : as in `parquet_rows`.
-    """
     return table_of(parquet_rows(content, shape, says_synthetic, n_rows, members), shape)
 
 

@@ -253,7 +253,6 @@ def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownF
 
 
 def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -> Iterator[str]:
-    """Yield a sentence for each statement about the series that contradicts its multi-year plan."""
     horizon, guarantee = plan.horizon, document.guarantee
     if plan.year not in horizon.years:
         yield f"{plan.year} is not a year of the plan ({horizon.years[0]} to {horizon.years[-1]})"
@@ -400,12 +399,7 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
 def _copy_problems(
     bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, rules: Plausibility, open_: np.ndarray
 ) -> Iterator[str]:
-    """Yield a sentence for each error in a completed copy, such as a changed observed value.
-
-    Parameters
-    ----------
-    bins : the bins of the rows of the copy.
-    """
+    """Yield a sentence for each error in a completed copy, such as a changed observed value."""
     lacking = np.repeat(open_, table.counts.counts, axis=0)
     for column, gap in enumerate(gaps.missing):
         if (bins[column] != table.counts.rows(column))[~lacking[:, column]].any():

@@ -123,7 +123,6 @@ def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[st
 
 
 def _of_the_run(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    """Yield a sentence for each difference between a release and the commitment that was made for this run."""
     yield from _plan_problems(document, part)
     if document.specification != part.specification:
         yield f"specification: the digest is not {part.specification[:16]}..., which the commitment states"
@@ -198,7 +197,6 @@ def _problems(
 
 
 def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
-    """Yield a sentence for each column that differs from the specification."""
     if [part.name for part in document.columns] != list(release.columns):
         yield "schema: its columns are not the columns of the specification in their order"
         return
@@ -227,7 +225,6 @@ def _groups(column: Column, listed: Any) -> list[BinPart]:
 
 
 def _criteria_problems(parts: Sequence[CriterionPart], tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a sentence for each criterion that differs from the specification, in order."""
     names = [str(table.get("name")) for table in tables]
     if [part.name for part in parts] != names:
         yield f"criteria: they are not the criteria of the specification ({', '.join(names)})"
@@ -259,7 +256,7 @@ def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mappi
     Parameters
     ----------
     name : "generator" or "projection".
-    tables : the settings in the specification. A list stands for several possible values.
+    tables : the settings in the specification, in which a list stands for several possible values.
     """
     configuration = document.configuration.get(name, {})
 
@@ -274,7 +271,6 @@ def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mappi
 
 
 def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each difference from the specification in how the table was selected."""
     settings, selection = release.selection, document.selection
     rounds = None if settings.rounds is None else {number: str(share) for number, share in settings.rounds.items()}
     stop = None if settings.rounds is not None else str(settings.stop_probability)
