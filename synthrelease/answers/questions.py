@@ -490,7 +490,6 @@ def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
 
 
 def about(release: AskedOf, question: Question, rows: str) -> str:
-    """Describe what a question counts (rows or members) and among which rows of the file."""
     if release.linked is None:
         return rows
     if not question.slots:

@@ -177,7 +177,6 @@ class Dataset:
         return {by_email if is_email(contact) else otherwise: contact} if contact else {}
 
     def part(self, name: str) -> str:
-        """Return the address of a component of the dataset, such as a file."""
         return f"{self.address.partition('#')[0]}#{name}"
 
 

@@ -46,7 +46,7 @@ ESTIMATED_LEVEL = 0.95
 
 
 def estimates_part(document: ReleaseDocument, tables: bytes, not_a_sample: Sequence[NotSample] | None) -> EstimatesPart | None:
-    """Compute the section "estimates" of release.json, or return None if there are no tables or no limit on their
+    """Compute the section "estimates" of release.json, or return None without tables or without a limit on the number of
     measurements.
 
     Parameters

@@ -50,13 +50,12 @@ def complete_copies(value: ImputationTable, rows: AcceptedRows) -> tuple[Imputat
 
 
 def placeholder(value: ImputationTable, rows: AcceptedRows) -> ImputationPart:
-    """Return the section about completed copies for a preview, which contains none."""
     match = list(value.match if value.match is not None else rows.table.names)
     return ImputationPart(copies=value.copies, donors=value.donors, match=match, rows=0, smallest=1, failed="")
 
 
 def files_anew(part: ImputationPart, files: Mapping[str, bytes], old: BundleTable, new: BundleTable) -> dict[str, bytes]:
-    """Take over the completed copies into a rewritten bundle, with its file name and with or without the column `synthetic`."""
+    """Take over the completed copies into a rewritten bundle, which may name the file and mark its rows differently."""
     if part.file(old) not in files:
         return {}
     content = files[part.file(old)]

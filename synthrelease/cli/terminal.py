@@ -61,7 +61,6 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
 
 
 def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str:
-    """Return a warning that a rehearsal found a cheaper plan."""
     from synthrelease.spec.shortlist import known_chances
 
     rehearsed = known_chances(spec, shortlist)
@@ -113,7 +112,6 @@ class _Terminal:
             self.print(f"- {text}")
 
     def table(self, headings: Sequence[str], rows: Iterable[Iterable[Any]], **how: Any) -> None:
-        """Print a table, with further arguments for the class `Table` of rich."""
         from rich.table import Table
 
         table = Table(*headings, **how)
@@ -274,7 +272,6 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
 
 
 def charge_tree(title: str, total: Charge) -> Tree:
-    """Return a tree of all charges of a plan, each with its reason."""
     from rich.text import Text
     from rich.tree import Tree
 

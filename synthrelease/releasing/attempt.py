@@ -277,7 +277,6 @@ def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Count
     Parameters
     ----------
     private : the private table on atomic cells, or its two parts, with meters for `spec.plan.once`.
-    priors : the public tables from which generators start.
 
     Privacy
     -------
@@ -296,8 +295,8 @@ def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Count
 def generate(
     spec: ReleaseSpec, configuration: Configuration, private: PrivateTable, prepared: Prepared
 ) -> tuple[PrivateCounts, Candidate]:
-    """Generate a candidate table, and return it after the private table on the same bins, for the remaining charges of the
-    round.
+    """Generate a candidate table. Return the private table on the same bins, for the remaining charges of the round, and
+    the candidate.
 
     If the rows are divided into two parts, the returned table is the part for the criteria. The candidate has as many rows
     as the returned table.

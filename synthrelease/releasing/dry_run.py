@@ -92,7 +92,6 @@ def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> D
 
     Parameters
     ----------
-    priors : the public tables from which generators start.
     jobs : number of processes of the release, which determines the memory that the release needs.
 
     Raises

@@ -118,7 +118,6 @@ def md(text: object) -> str:
 
 
 def markdown(text: object) -> Markup:
-    """Convert HTML to escaped plain text for Markdown."""
     return Markup(visible(md(plain(text))))
 
 
@@ -128,7 +127,6 @@ def called(names: str | Iterable[str], title_of: Callable[[str], str]) -> str:
 
 
 def md_paragraphs(text: str) -> str:
-    """Escape plain text for Markdown, and keep its paragraphs."""
     return "\n\n".join(md(part) for part in _parts(text))
 
 

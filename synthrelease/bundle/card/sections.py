@@ -333,7 +333,6 @@ def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
 
 
 def shared_text(document: ReleaseDocument) -> str:
-    """Explain the noise vector that several criterion values share, or return ""."""
     names = [part.name for part in document.criteria if part.one_noise]
     return said("shared", names) if names else ""
 
@@ -349,12 +348,10 @@ def answered_text(document: ReleaseDocument) -> str:
 
 
 def generator_text(family: str) -> str:
-    """Describe a family of generators, or return "" for an unknown one."""
     return GENERATORS[family].words if family in GENERATORS else ""
 
 
 def projection_text(settings: Parameters) -> str:
-    """Describe a projection, the last step of making a table, or return "" for an unknown one."""
     projection = published_projection(settings)
     return "" if projection is None else projection.sentence
 
@@ -635,7 +632,6 @@ class Useful:
 
     @classmethod
     def of(cls, document: ReleaseDocument, of_any_pair: float | None = None) -> Useful | None:
-        """Read the errors from release.json, or return None if it states none."""
         part = document.estimates
         if part is None or not part.errors:
             return None
