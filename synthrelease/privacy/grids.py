@@ -35,11 +35,8 @@ with weights up to 2^20, and of grids (theory 9.2, figure on a grid).
 
 
 def grid_bits(rows: int) -> int:
-    """Return how fine the grid of a statistic is: a step is about sensitivity / 2^bits. The result is 12 up to 2^35 rows, and
-    decreases to 7 at 2^40 rows.
-
-    A step is at most sensitivity / 2^bits, and more than half of this number. A statistic of n rows ranges over at most n
-    sensitivities, which are at most 2^48 steps, and rounding errors of doubles change it by about n 2^-53 sensitivities.
+    """Return how fine the grid of a statistic is: a step is about sensitivity / 2^bits (theory 9.2, figure on a grid). The
+    result is 12 up to 2^35 rows, and decreases to 7 at 2^40 rows.
 
     Raises
     ------

@@ -10,11 +10,10 @@ odds v = E A / (1 - E A), 0 < v <= E,
 
     1 - E A = 1 / (1 + v),    1 - A = (E + (E - 1) v) / (E (1 + v)).
 
-*Every cell is bounded.* f and g are power series in x = 1 - A with coefficients of at least 0. For such a series the ratio f(x)
-/ f(x / r) increases with x and with r (theory 2b.5, where both ratios are largest), and here r = (1 - A) / (1 - E A) = 1 + v (E
-- 1) / E. So on a cell, an interval of v from a to b, the ratio is at most its value at x(a) and r(b). Cells are halved until no
-bound exceeds the largest value found by more than the tolerance, which is added to this value. Below the first point a, A is so
-small that E[K] / g(E A) and 1 / f(1 - E A) are below e^(2 a k), where k is the largest value of K.
+*Every cell is bounded.* With r = (1 - A) / (1 - E A) = 1 + v (E - 1) / E, the ratios on a cell, an interval of v from a to b,
+are at most their values at x(a) and r(b), x = 1 - A. Cells are halved until no bound exceeds the largest value found by more
+than the tolerance, which is added to this value. Below the first point a, both ratios are below e^(2 a k), where k is the
+largest value of K.
 
 *Rounding.* Only +, -, *, / and square roots of doubles are used, element by element: each is correctly rounded (IEEE 754), so
 the result is the same on all machines. Powers and sums of powers have positive terms and are computed by doubling; logarithms

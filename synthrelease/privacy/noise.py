@@ -339,12 +339,11 @@ def laplace_figure(
 
     Privacy
     -------
-    epsilon-DP. The grid step g is the largest power of two not above sensitivity / 2**12, a public number. For more than 2^35
-    rows the grid is coarser, so that an error of 8 n 2^-53 sensitivities stays within a quarter of a step up to 2^40 rows. The
-    values of two neighbours differ by at most `sensitivity` plus a computation error below g/2 (a quarter of a step in each).
-    They round to grid points at most ceil(sensitivity / g + 1/2) + 1 steps apart. The noise is scaled to this number as integer
-    sensitivity, so it also covers the rounding (at most 0.1% more noise, 2.4% at 2^40 rows). Dividing by g is exact. A value of
-    more than 2^48 steps is refused, because its last bit is no longer far below a step.
+    epsilon-DP (theory 9.2, figure on a grid). The grid step g is the largest power of two not above sensitivity / 2^12, a
+    public number; for more than 2^35 rows the grid is coarser. The values of two neighbours differ by at most `sensitivity`
+    plus a computation error below g/2 (a quarter of a step in each). They round to grid points at most ceil(sensitivity / g +
+    1/2) + 1 steps apart. The noise is scaled to this number as integer sensitivity, so it also covers the rounding. Dividing by
+    g is exact. A value of more than 2^48 steps is refused, because its last bit is no longer far below a step.
     """
     if not (math.isfinite(value) and math.isfinite(sensitivity) and sensitivity > 0):
         raise ValueError("a figure and its sensitivity must be finite, and the sensitivity above 0")

@@ -453,12 +453,8 @@ MOST_YEARS = 100
 
 
 def over_years(paid: Sequence[Loss], in_year: int, in_all: int) -> Loss | None:
-    """Return the largest privacy loss of a person over all years, or None if there is no guarantee.
-
-    Epsilon is the sum over years of k_t times the year's epsilon, with k_t at most `in_year` and the sum of k_t at most
-    `in_all`; it is largest with as many records as possible in the most expensive years. The delta of k records increases with
-    the year's epsilon, and more than in proportion to k, so it is computed with the largest epsilon, for as many records as
-    possible in as few years as possible.
+    """Return the largest privacy loss of a person over all years, or None if there is no guarantee (theory 11.13, a promise
+    over years).
 
     Parameters
     ----------

@@ -2,10 +2,8 @@
 
 Rounded Gaussian noise is continuous Gaussian noise, rounded to whole numbers (theory 9.13, rounded Gaussian noise). The
 absolute value of a standard normal number is composed as c w + t: a cell c of width w = 1 / 1024, and an offset t within the
-cell. The cell is drawn with Pr[c] proportional to exp(-(c w)^2 / 2), and the offset uniformly. The pair is accepted with
-probability exp(-(c w t + t^2 / 2)), which is almost 1; otherwise it is drawn again. Bits of t and of the acceptance coin are
-read until they decide acceptance and the whole number nearest to sigma (c w + t). All decisions use whole numbers, and the
-tails are not truncated.
+cell, accepted with probability exp(-(c w t + t^2 / 2)). Bits are read until they decide acceptance and the rounded number. All
+decisions use whole numbers, and the tails are not truncated.
 """
 
 from __future__ import annotations
@@ -236,17 +234,9 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
 
     Notes
     -----
-    The distribution. Let a = exp(-1 / scale), and let G, G' be independent with Pr[G >= k] = a^k. Then Pr[G - G' = z] is the
-    sum over k of (1 - a) a^(k + |z|) (1 - a) a^k, which is (1 - a) / (1 + a) a^|z|.
-
-    A geometric variable. Pr[G = d_0 + 256 d_1 + ... + 256^m t] = (1 - a) a^(d_0 + 256 d_1 + ... + 256^m t) is a product of one
-    factor for each digit, so the digits are independent. Digit j has a probability proportional to a^(256^j d), d from 0 to
-    255, and t is geometric with a^(256^m). These are the distributions of `digit_tables` (theory 9.12, digits of a geometric
-    variable).
-
-    A digit. `Table.draw` counts the cumulative probabilities Pr[X < i] that are at most a uniform number U. The count is k with
-    probability Pr[X < k + 1] - Pr[X < k] = Pr[X = k]. No cumulative probability is rounded or omitted (theory 9.11, inversion
-    of bits). Bits are used for one digit of one variable only.
+    Z is the difference of two geometric variables G with Pr[G >= k] = a^k, a = exp(-1 / scale). The digits of G in base 256 are
+    independent, with the distributions of `digit_tables` (theory 9.12, digits of a geometric variable). Each digit is drawn
+    exactly by `Table.draw` (theory 9.11, inversion of bits), from bits that are used for this digit only.
     """
     tables = digit_tables(scale)
     noise = np.empty(size, dtype=np.int64)
