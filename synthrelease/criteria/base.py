@@ -301,7 +301,6 @@ class Setting:
         return tuple(criterion for criterion in self.criteria.values() if criterion.answered_by is not None)
 
     def sums(self, transformation: Transformation) -> dict[str, Sequence[Sums]]:
-        """Return the sums of original counts that each criterion with `answered_by` needs, by its name."""
         facts = self.facts(transformation)
         return {criterion.name: criterion.measured_sums(facts) for criterion in self.answered}
 
@@ -356,7 +355,6 @@ class Regression:
 
     @property
     def fitted(self) -> LinearModel:
-        """The regression line. Raises LookupError if there is none."""
         if self.model is None:
             raise LookupError("The private fit is missing")
         return self.model

@@ -37,7 +37,7 @@ def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterabl
 
 
 def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
-    """Yield a mistake if a bin of an alternative of the column has no representative value."""
+    """Yield a mistake if, in some alternative binning of the column, a bin has no representative value."""
     for transformation in setting.transformations:
         binning = transformation.binning(column)
         if any(number is None for number in binning.numbers[: binning.present]):
@@ -46,7 +46,7 @@ def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
 
 
 def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> Iterable[Mistake]:
-    """Yield a mistake for every alternative of the column with a bin that overlaps two bins of `coarser`."""
+    """Yield a mistake for every alternative binning of the column in which a bin overlaps two bins of `coarser`."""
     checked_names: set[str] = set()
     for transformation in setting.transformations:
         binning = transformation.binning(column)
@@ -57,7 +57,7 @@ def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> I
 
 
 def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Iterable[Mistake]:
-    """Yield the mistakes in grouping columns: unknown names, and alternatives with a bin that overlaps two groups."""
+    """Yield the mistakes in grouping columns: unknown names, and alternative binnings in which a bin overlaps two groups."""
     unknown = [*unknown_columns(setting.schema, field, names)]
     yield from unknown
     for name in () if unknown else names:
@@ -219,7 +219,6 @@ class MarginalCriterion(Criterion):
         return tuple(dict.fromkeys(columns for columns in sets if len(columns) > self.up_to(width)))
 
     def compared_in(self, layout: Layout) -> dict[str, Any]:
-        """Return the compared tables, as the arguments `largest` and `named` of `data.marginals.differences`."""
         return {"largest": self.up_to(len(layout.sizes)), "named": self.named(layout)}
 
     def named_columns(self, bins: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
@@ -285,12 +284,8 @@ class MarginalCriterionExplained(Explanation[Tables]):
         return named and (self.about.largest == 1 or (self.about.largest is None and bool(self.about.tables)))
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the table of two columns is compared, and fails if their association is lost."""
         return self.about.compares_table(pair.columns, pair.n_columns) and pair.largest_cell > self.about.threshold
 
 
 def furthest(limits: Limits, released: np.ndarray) -> np.ndarray:
-    """Return the (n_cells,) largest possible differences between the released and the original counts, given limits on the
-    original.
-    """
     return np.maximum(limits.high - released, released - limits.low)

@@ -80,7 +80,6 @@ class FileColumn:
 
     @property
     def tied(self) -> float:
-        """Return the sum of the strengths of the column's associations."""
         return sum(partner.distance for partner in self.partners.values())
 
     @property
@@ -116,13 +115,11 @@ class FileFacts:
 
     @property
     def conditions(self) -> tuple[FileColumn, ...]:
-        """Return the columns with two frequent categories that can be dependent variables."""
         two = [column for column in self.columns if column.explained and len(column.category_rows) == 2]
         frequent = [column for column in two if min(column.category_rows.values()) >= max(100, 0.01 * self.n_rows)]
         return tuple(sorted(frequent, key=lambda column: -column.tied))
 
     def numeric_partners(self, column: FileColumn, most: int) -> tuple[FileColumn, ...]:
-        """Return at most `most` numeric columns associated with this column, the strongest first."""
         named = {partner.name: partner for partner in self.columns}
         fits = [named[name] for name in column.partners if named[name].limits is not None and not named[name].weight]
         return tuple(fits[:most])
@@ -460,5 +457,4 @@ ASKED_FOR: Mapping[str, str] = {
 
 
 def drafts_of(file: FileFacts) -> list[CriterionDraft | str]:
-    """Return the drafted criteria of all kinds, or the reasons, as strings, why they cannot be drafted from this file."""
     return [draft for drafts in DRAFTS.values() if not isinstance(drafts, str) for draft in drafts(file)]

@@ -29,8 +29,8 @@ class RareRows(Criterion):
     """The number of distinct released rows that occur fewer than `minimum_count` times. This number must be 0.
 
     With `columns` = b, the criterion counts the combinations of bins of any b columns that occur, but fewer than
-    `minimum_count` times. If none is rare, no combination of fewer columns is rare. At most `MAX_TABLES` of the C(d, b)
-    tables of b columns are allowed.
+    `minimum_count` times. If none is rare, no combination of fewer columns is rare. The number C(d, b) of tables of b
+    columns must be at most `MAX_TABLES`.
 
     Privacy
     -------
@@ -68,7 +68,6 @@ class RareRows(Criterion):
 
     @property
     def promised_count(self) -> int:
-        """Return how often each released row must occur, 1 with `columns`, because whole rows are then not checked."""
         return self.minimum_count if self.columns is None else 1
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:

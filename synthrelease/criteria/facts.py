@@ -83,7 +83,6 @@ class PublicFacts:
         return cells.reshape(shape)[tuple(slice(self.by_name[name].present) for name in names)].ravel()
 
     def rows_with_values(self, names: tuple[str, ...]) -> int:
-        """Return the number of released rows with a value in all of these columns."""
         bins = {name: self.table.digits(self.table.layout.index(name)) for name in names}
         valued = np.all([bins[name] < self.by_name[name].present for name in names], axis=0)
         return int(self.table.counts[valued].sum())
@@ -338,7 +337,6 @@ class Query:
 
 
 def outward(bound: float) -> float:
-    """Return a slightly larger bound, which also covers a few rounding errors."""
     return bound + abs(bound) * 2.0**-40
 
 
@@ -346,7 +344,6 @@ def outward(bound: float) -> float:
 
 
 def words(name: str) -> str:
-    """Return a name with spaces in place of underscores."""
     return name.replace("_", " ")
 
 

@@ -236,7 +236,6 @@ def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
 
 def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> int:
-    """Return the maximum flow that can be added to a given flow."""
     if not len(tails) or not left_free.any() or not right_free.any():
         return 0
     part = _parts(tails, heads, left_free, right_free)

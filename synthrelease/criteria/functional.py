@@ -102,7 +102,6 @@ class Design(MomentGrid):
         return replace(scaled, sensitivity=2 * max(sizes))
 
     def _chosen(self, axes: Sequence[np.ndarray], indices: np.ndarray) -> list[np.ndarray]:
-        """For each column, return the entries of its array in `axes` that belong to the cells with these numbers."""
         digits = np.unravel_index(indices, [len(axis) for axis in self.numbers])
         return [axis[digit] for axis, digit in zip(axes, digits, strict=True)]
 

@@ -46,7 +46,6 @@ class Grouping:
         return len(self.labels)
 
     def on_atoms(self, transformation: Transformation) -> Grouping:
-        """Return the same groups on the finest bins of the column."""
         return replace(self, into=self.into[transformation.maps[self.column]])
 
     def where(self, group: int) -> str:

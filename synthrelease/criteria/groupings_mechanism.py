@@ -42,7 +42,6 @@ def furthest_mean_of_groups(
 
 
 def largest_excess(counts: Counts, windows: Sequence[Windows], n: int) -> float:
-    """Return the largest excess of private rows on one side of a window around a released quantile, as a share of n."""
     return max(int(window.excess(counts).max()) / (window.q.denominator * n) for window in windows)
 
 
@@ -51,7 +50,6 @@ def largest_error(counts: Counts, shares: Sequence[SharesOfGroups]) -> float:
 
 
 def groups_of_cells(table: Counts, grouping: Grouping) -> np.ndarray:
-    """Return the (n_cells,) group of every cell, or -1."""
     return grouping.into[table.digits(grouping.column)]
 
 
@@ -80,7 +78,6 @@ def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, o
 
 
 def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) -> Counts:
-    """Return the counts of a table by group and bin of a column, without rows in no group."""
     places, rows = (grouping.into * n_bins)[table.bins[grouping.column]] + table.bins[column], table.counts
     if (grouping.into < 0).any():  # a row in no group has a place below 0
         places, rows = places[places >= 0], rows[places >= 0]
@@ -89,8 +86,7 @@ def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) ->
 
 @dataclass(frozen=True, kw_only=True)
 class RowsOfGroups:
-    """Compute for every group how many rows have a value of a column, and the sum of (value - centre) over them. The centre
-    is public.
+    """Count the rows with a value of a column in every group, and sum (value - centre) over them. The centre is public.
 
     Attributes
     ----------
@@ -213,7 +209,6 @@ class SharesOfGroups:
 
     @cached_property
     def released(self) -> tuple[np.ndarray, np.ndarray]:
-        """The candidate's numbers of rows, as `of` returns them."""
         return self.of(self.table)
 
     def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:

@@ -245,7 +245,6 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         )
 
     def _value_limits(self, facts: PublicFacts) -> tuple[np.ndarray, np.ndarray]:
-        """Return the (n_present,) lowest and highest original value in each released bin."""
         column = facts.by_name[self.about.column]
         numbers = np.array(column.numbers[: column.present], dtype=float)
         low, high = column.value_limits if self.about.values == "own" else (numbers, numbers)

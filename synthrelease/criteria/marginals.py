@@ -317,7 +317,6 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
     """Explain a limit on the mean or a quantile of the distances of the compared tables."""
 
     def guards(self, pair: LostPair) -> bool:
-        """Return whether the table of the pair is the only one compared, and fails without the association."""
         about = self.about
         alone = about.largest is None and len(about._named) == 1 and bool(about._named[0] and about._named[0].columns)
         return alone and about.compares_table(pair.columns, pair.n_columns) and pair.distance > about.threshold
@@ -523,7 +522,6 @@ class WeightedMarginalError(MarginalCriterion):
 
 
 def whole_weights(numbers: Sequence[float]) -> np.ndarray:
-    """Return (n_bins,) weights, scaled and rounded to whole numbers so that the largest is `HEAVIEST`."""
     heaviest = max(numbers)
     return np.array([round(number / heaviest * HEAVIEST) for number in numbers], dtype=np.int64)
 
@@ -535,7 +533,6 @@ class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginal
 
     @property
     def asks_single_columns(self) -> bool:
-        """Return False: the criterion value also depends on the column of the weights."""
         return False
 
     def figure_unit(self, facts: PublicFacts) -> str:

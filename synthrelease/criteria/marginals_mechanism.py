@@ -23,7 +23,6 @@ Tables = Sequence[tuple[int, ...]]
 
 
 def largest_share(counts: Counts, candidate: Counts, largest: int, named: Tables, rows: int) -> float:
-    """Return the largest difference between the counts of a cell in two tables, divided by `rows`."""
     return largest_difference(counts, candidate, largest, named) / rows
 
 
@@ -45,7 +44,6 @@ def moved(left: Counts, right: Counts, largest: int, named: Tables) -> Iterator[
 
 
 def mean_distance(counts: Counts, candidate: Counts, largest: int, named: Tables, tables: int, rows: int) -> float:
-    """Return the mean total variation distance of the compared tables."""
     return sum(distance for _, distance in moved(counts, candidate, largest, named)) / (2 * rows * tables)
 
 
@@ -55,7 +53,6 @@ def quantile_distance(counts: Counts, candidate: Counts, largest: int, named: Ta
 
 
 def weighted(table: Counts, column: int, weights: np.ndarray) -> Counts:
-    """Return a table in which every count is multiplied by the whole-number weight of its bin."""
     return table.with_counts(table.counts * weights[table.digits(column)])
 
 
@@ -68,7 +65,6 @@ def largest_weighted_share(
 
 
 def clipped_ratio(counts: Counts, synthetic: np.ndarray, clip: float) -> float:
-    """Return the largest ratio of the two counts of a bin, at most `clip`."""
     return largest_ratio(one_way(counts), synthetic, clip)
 
 
@@ -79,7 +75,6 @@ def records_to_spare(counts: Counts, synthetic: np.ndarray, threshold: float) ->
 
 
 def one_way(table: Counts) -> np.ndarray:
-    """Return the counts of all bins of all columns, column after column."""
     return np.concatenate(table.margins())
 
 
@@ -90,7 +85,6 @@ def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> f
 
 
 def records_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> float:
-    """Return the smallest distance of `bins_inside`."""
     return float(bins_inside(original, synthetic, threshold).min())
 
 

@@ -28,7 +28,6 @@ from synthrelease.data.schema import Transformation
 
 
 def furthest_mean_of_roots(counts: Counts, numbers: NumbersOfRoots, groups: Sequence[ReleasedRoots]) -> float:
-    """Return the largest error of a mean over roots, such as households, among all groups of roots."""
     return max(float(group.errors(*numbers.of_original(counts, group.grouping)).max()) for group in groups)
 
 

@@ -36,8 +36,8 @@ Limit = tuple[int, int, int]
 
 
 def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: float) -> Mapping[int, list[Limit]]:
-    """Return limits on single counts, by cell number, from measured sums in which all cells except one have the same score.
-    The known total determines the count of this cell.
+    """Return limits on single counts, by cell number, from measured sums in which one cell has a different score from all
+    others. Such a sum determines the count of this cell, because the total is known.
     """
     limits: dict[int, list[Limit]] = {}
     for noisy, steps in _with(columns, measured):
@@ -52,7 +52,6 @@ def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: floa
 
 
 def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMarginals, risk: float) -> list[Limit]:
-    """Return limits on a weighted sum of original counts, one from each noisy sum of the same columns that determines it."""
     limits = (limit_of(noisy, steps, weights, measured.n, risk) for noisy, steps in _with(columns, measured))
     return [limit for limit in limits if limit]
 
@@ -220,7 +219,9 @@ def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, risk
 
 
 def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callable[[int], Sequence[Limit]]:
-    """Return a function from the index of a sum to its limits that follow from measured sums of scores."""
+    """Return a function that takes the index of a sum, and returns the limits on it that follow from measured sums of
+    scores.
+    """
     if sums.weights is None:
         cells = limits_of_cells(sums.columns, measured, risk)
         return lambda index: cells.get(index, [])
@@ -348,9 +349,7 @@ def _names(columns: Sequence[str], first: int, second: int | None) -> tuple[str,
 
 
 def _exact(names: tuple[str, ...], squared: bool, facts: PublicFacts) -> np.ndarray:
-    """Return what one row adds to the sum of a column, of its squares, or of the products of two columns, as an array over
-    their bins.
-    """
+    """Return what one row in each bin adds to the sum of a column, of its squares, or of the products of two columns."""
     first = _standard(names[0], facts)
     if len(names) == 2:
         return np.outer(first, _standard(names[1], facts))

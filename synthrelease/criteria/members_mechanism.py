@@ -20,6 +20,5 @@ from synthrelease.data.member_counts import RowsOnBins
 def figure_of_members(
     counts: Counts, rows: RowsOnBins, figure: Callable[[Counts], float], figure_range: tuple[float, float]
 ) -> float:
-    """Return the value of a criterion that compares members, clipped to its possible range."""
     least, most = figure_range
     return min(max(figure(rows.with_own_values(counts)), least), most)

@@ -56,18 +56,15 @@ class Interval:
 
     @property
     def size(self) -> Interval:
-        """The intervals of the absolute values."""
         inside = (self.low <= 0) & (self.high >= 0)
         ends = np.abs(self.low), np.abs(self.high)
         return Interval(np.where(inside, 0.0, np.minimum(*ends)), np.maximum(*ends))
 
     @property
     def furthest(self) -> np.ndarray:
-        """The largest absolute value in each interval."""
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
     def outer(self) -> Interval:
-        """Return the intervals with an additional last axis of size 1."""
         return Interval(self.low[..., None], self.high[..., None])
 
     def along(self, axis: int, n_axes: int) -> Interval:
@@ -78,7 +75,7 @@ class Interval:
 
 def linear(start: float, parts: Sequence[Interval], slopes: Sequence[float]) -> Interval:
     """Return the intervals of start + slope_1 * part_1 + slope_2 * part_2 + ..., added in this order, for all combinations
-    of entries. Each part, (n_i,) intervals, gives an axis of length n_i.
+    of entries of the parts. Part i, of n_i intervals, gives the result an axis of length n_i.
     """
     total = Interval.exactly(np.array(start))
     for axis, (part, slope) in enumerate(zip(parts, slopes, strict=True)):
@@ -202,7 +199,6 @@ class RegressionColumns:
 
     @cached_property
     def limits(self) -> tuple[Interval, ...]:
-        """For each column, the (n_bins,) lowest and highest original values in the regression."""
         return tuple(self._limits(*column) for column in zip(self.names, self.wanted, self.numbers, strict=True))
 
     def _limits(self, name: str, binning: Binning, numbers: np.ndarray) -> Interval:
@@ -237,7 +233,6 @@ def public_axes(
 
 
 def own_limits(name: str, ends: tuple[np.ndarray, np.ndarray], ranges: Ranges) -> Interval:
-    """Return, for each bin, the interval of exact values after clipping, given the limits `ends` of the bins."""
     return Interval(*(clipped(name, end, ranges) for end in ends))
 
 

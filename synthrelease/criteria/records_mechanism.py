@@ -137,7 +137,6 @@ def moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
 
 
 def rounded(moments: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Scale moments, and round them to whole numbers. Raises ValueError as `moments` does."""
     rounded = np.rint(moments * scales)
     if not (np.abs(rounded) <= MOST).all():
         raise ValueError("expected finite moments of at most the resolution in every possible cell")
@@ -262,13 +261,11 @@ def steps_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
 
 
 def residuals_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
-    """Return, for each record, the target minus the clipped prediction."""
     prediction = added(step.line.intercept, records.T[:-1], step.line.coefficients)
     return records[:, -1] - np.clip(prediction, *step.allowed)
 
 
 def largest_logistic_step(counts: Counts, columns: RegressionColumns, step: LogisticStep) -> float:
-    """Return the largest absolute change of a slope by one Newton step on the rows of the table."""
     return max(abs(change) for change in logistic_steps(original_records(counts, columns), step))
 
 
@@ -326,7 +323,6 @@ def absolute_errors(records: np.ndarray, model: LinearModel, lowest: float, high
 
 
 def in_units(features: np.ndarray, units: StandardUnits) -> np.ndarray:
-    """Standardise the (n, d) features of records, elementwise."""
     return (features - units.centres) / units.deviations
 
 

@@ -167,7 +167,6 @@ class RegressionCoefficients(Criterion):
         return moment_sums(self.columns, facts)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Return an upper bound on the distance between the slopes of the original and the released table."""
         return furthest_slopes(self.columns, limits, facts)
 
     def _unanswered(self, setting: Setting) -> Iterable[Mistake]:

@@ -55,9 +55,6 @@ class JointTest:
         return laplace_tail(sensitivity=1.0, epsilon=self.epsilon, probability=self.false_acceptance)
 
     def passes(self, private: PrivateCounts, pairs: Sequence[tuple[Criterion, Query | Score]]) -> bool:
-        """Return whether the smallest noisy slack of a candidate reaches the margin, and all criteria on public values are
-        met.
-        """
         return self.noisy_slack(private, pairs) >= self.margin and all(
             answer.passed for _, answer in pairs if isinstance(answer, Score)
         )

@@ -139,12 +139,12 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
     """Measure tables of a private table with n rows, chosen by the error of the model, until the budget is spent. Return
     the measurements and the fitted model.
 
-    The method follows AIM (McKenna, Mullins, Sheldon & Miklau, PVLDB 2022). In each round, the tables compete by their
-    expected improvement: their l1 error minus the noise that a measurement would add. The method differs from AIM in seven
-    ways. Single columns are measured first, and bins with too few rows for their noise are grouped (`bin_groups`). Tables
-    with more cells get larger parts of the budget. Neighbours replace one record. Choices and noise are exact. Cells that a
-    rule excludes are exact zeros. The model may start from a public table. With many columns, several tables without a
-    common column are measured between two fits.
+    The method follows AIM (McKenna, Mullins, Sheldon & Miklau, PVLDB 2022). In each round, the tables compete by their l1
+    error minus the noise that a measurement would add. The method differs from AIM in seven ways. Single columns are
+    measured first, and bins with too few rows for their noise are grouped (`bin_groups`). Tables with more cells get larger
+    parts of the budget. Neighbours replace one record. Choices and noise are exact. Cells that a rule excludes are exact
+    zeros. The model may start from a public table. With many columns, several tables without a common column are measured
+    between two fits.
 
     The function sees the private table only through the answers of `private`. Everything else is post-processing.
     """
@@ -235,8 +235,8 @@ def column_shares(sizes: Sequence[int]) -> list[Fraction]:
 
 
 def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, columns: int) -> tuple[RoundsPlan, float]:
-    """Return the plan, with fewer rounds if their noise would be too strong. Also return the smallest number of rows of a
-    group of merged bins, as a multiple of the noise in a table of typical size. Both are public.
+    """Return the plan, with fewer rounds if the noise of a round would otherwise be too strong. Also return the smallest
+    number of rows of a group of merged bins, as a multiple of the noise in a table of typical size. Both are public.
     """
     spent = private.left * (1 - plan.first - plan.last)
 
@@ -308,7 +308,6 @@ def last_shares(
 
 
 def _on_groups(column: int, counts: np.ndarray, variance: float, into: np.ndarray) -> Target:
-    """Sum a column's noisy counts over groups of merged bins, and return the sums as a table to fit."""
     values = np.bincount(into, weights=counts.astype(float))
     return Target(columns=(column,), values=values, variance=np.bincount(into) * variance)
 
@@ -542,7 +541,6 @@ class AdaptiveGenerator(Generator):
         return float(self.clique_cells * len(layout.sizes))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the estimated seconds of a fit (measurements: docs/appendix/benchmarks.md)."""
         return 3e-7 * min(self.clique_cells, layout.n_cells) * len(layout.sizes) ** 2
 
     def peak_cells(self, layout: Layout) -> int:

@@ -41,7 +41,6 @@ class NoisyGradients(Budgeted):
         self._counts = counts
 
     def frequencies(self, part: Fraction) -> Frequencies:
-        """Return the noisy frequencies of the bins of all columns, for `part` of the budget."""
         self._take(part)
         return opaque(lambda: noisy_frequencies(self._counts, part, self._entropy))
 

@@ -86,9 +86,6 @@ class AgreeingPairs:
         return min(range(1, len(self.columns) + 1), key=variance)
 
     def costs(self, part: Fraction, kind: type[CountNoise]) -> tuple[Fraction, Fraction]:
-        """Return the cost of one changed count and of one changed agreement, such that replacing a record costs at most
-        `part`.
-        """
         ratio = self.ratio(kind)
         of_agreement = part / self.price(ratio)
         return ratio * of_agreement, of_agreement
@@ -102,8 +99,8 @@ class AgreeingPairs:
         return of_count, of_agreement
 
     def of_cells(self, part: Fraction, kind: type[CountNoise]) -> tuple[CountNoise, CountNoise]:
-        """Return the noise distribution of a bin of one column, and one with the same scale as the noise in a cell of a
-        pair's table (computed from two counts and one agreement).
+        """Return two noise distributions: of the count of a bin, and of a cell of a pair's table, which is computed from
+        two counts and one agreement (with the same scale as its noise).
         """
         of_count, of_agreement = self.laws(part, kind)
         return of_count, kind(math.sqrt((2 * of_count.scale**2 + of_agreement.scale**2) / 4))
@@ -204,7 +201,7 @@ def _all_moments(shares: np.ndarray) -> np.ndarray:
 
 
 class AgreementTerms:
-    """The terms of a log-linear model on a junction tree that fit the measured counts and agreements.
+    """The terms of a log-linear model on a junction tree, by which the model fits the measured counts and agreements.
 
     There is one parameter for each count, then one for each pair inside a clique of the tree.
 

@@ -154,7 +154,6 @@ class Strengths:
     pairs: Mapping[str, float] = field(default_factory=dict)
 
     def expected(self, columns: Sequence[str], sizes: Sequence[int], n_rows: int) -> np.ndarray:
-        """Return the (r, c) expected numbers of rows for independent columns. Bins with unknown shares count as equal."""
         shares = [np.asarray(self.shares.get(name, ())) for name in columns]
         known = (share if n - 1 <= len(share) <= n else np.full(n, 1 / n) for share, n in zip(shares, sizes, strict=True))
         return n_rows * np.outer(*known)
@@ -213,7 +212,6 @@ class Association:
 
 
 def in_rows(value: float | None) -> str:
-    """Format a mean number of rows, "" if unknown."""
     return "" if value is None else f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
@@ -349,7 +347,6 @@ class Associations:
         return by_slot
 
     def _places(self, name: str) -> tuple[int, ...]:
-        """Return the index of a column; for a column of members, one index for each possible member."""
         if self.linked is not None and name in self.linked.names:
             at = self.linked.names.index(name)
             return tuple(self._place[slot[at]] for slot in self.linked.slots)
@@ -429,7 +426,6 @@ class Associations:
 
     @cached_property
     def _known(self) -> tuple[Columns, ...]:
-        """Return the columns of every measured table, with all columns that they determine."""
         return tuple(dict.fromkeys(self._with_functions(table) for table in self.ties.measured))
 
     def _with_functions(self, columns: Iterable[int]) -> Columns:
@@ -450,8 +446,9 @@ class Associations:
 
     @cached_property
     def _noises(self) -> dict[frozenset[int], tuple[float, float, float]]:
-        """Return, for each pair and triple inside a measured table, the mean absolute noise of a cell, its variance, and
-        the influence W V m of the prior (theory 12.15, associations that rows carry), the smallest of several tables.
+        """Return, for each pair and triple of columns inside a measured table, the mean absolute noise of a cell, the noise
+        variance, and the influence W V m of the prior (theory 12.15, associations that rows carry). If several tables
+        contain the columns, the smallest values count.
         """
         noises = dict[frozenset[int], tuple[float, float, float]]()
         for table in self.ties.measured:
@@ -476,8 +473,8 @@ class Associations:
         return _small_sets(self._known)
 
     def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
-        """Return whether some table, sum or rule contains both columns. Also return the smaller of two sets of columns that
-        separate them, apart from such a direct connection: the neighbours of one column on paths to the other.
+        """Return whether some table, sum or rule contains both columns. Also return a small set of columns that separates
+        them, apart from such a direct connection: the neighbours of one column on paths to the other.
         """
         graph = self._graph(first, second)
         if second in graph.near[first]:
@@ -609,7 +606,7 @@ class CarriedPairs:
 
     Attributes
     ----------
-    unknown : number of pairs that may or may not be carried.
+    unknown : number of pairs of which it is not known whether they are carried.
     noisy : the pairs whose measured tables are mostly noise.
     partial : number of pairs that were measured together only for some members of a root.
     only : whether `columns` lists the carried pairs, or the other pairs if these are fewer.

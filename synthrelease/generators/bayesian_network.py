@@ -85,7 +85,6 @@ class BayesianNetwork:
 
     @classmethod
     def divided_cells(cls, layout: Layout) -> int:
-        """Return the memory, in numbers, for giving whole rows a bin of one more column."""
         return 6 * min(layout.n_cells, max(_CELLS_AT_ONCE, *layout.sizes))
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
@@ -135,7 +134,6 @@ class Frontier:
         self._n, self._cells, self._generator, self._whole, self._evenly = n, cells, generator, False, evenly
 
     def has_room_for(self, family: Family) -> bool:
-        """Return whether one more column can be drawn before counts are rounded."""
         return len(self.expected) * self.sizes[family.column] <= self._cells
 
     def pieces(self) -> Iterator[Frontier]:

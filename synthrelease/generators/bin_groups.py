@@ -44,7 +44,6 @@ def _pairs_of(mask: Mask) -> list[Mask]:
 
 
 def _all_of(shadows: dict[tuple[int, int], np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """Return a mask of the cells that no pair forbids, given the allowed combinations of each pair of axes."""
     allowed = np.ones(shape, dtype=bool)
     for pair, shadow in shadows.items():
         allowed &= shadow.reshape([size if axis in pair else 1 for axis, size in enumerate(shape)])

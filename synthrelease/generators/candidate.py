@@ -44,7 +44,9 @@ def _numbers_in(value: object) -> int:
 
 @dataclass(kw_only=True)
 class KeptModels:
-    """A cache of models fitted to the same noisy measurements. Its key is everything else that determines the fit."""
+    """A cache of models fitted to the same noisy measurements. The key of a model stands for everything else that
+    determines its fit.
+    """
 
     numbers: int = 0
     _models: dict[str, Model | str] = field(default_factory=dict)

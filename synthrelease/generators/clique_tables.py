@@ -147,8 +147,8 @@ def pair_shares(
 
 
 def _passed_on(tree: JunctionTree, given: np.ndarray, entered: Columns, joint: np.ndarray, separator: Columns) -> np.ndarray:
-    """Return the joint shares of bins with the cells of the next separator (`separator`), from their shares given the cells
-    of one separator (`entered`).
+    """Return the joint shares of some bins and the cells of the next separator (`separator`), given the shares of these
+    bins in each cell of the separator before (`entered`).
     """
     common = [axis for axis, column in enumerate(entered) if column in separator]
     front, left = range(len(common)), [entered[axis] for axis in common]
@@ -205,8 +205,8 @@ def are_apart(tree: JunctionTree, chosen: Columns, tables: np.ndarray) -> np.nda
 
 
 def _path(tree: JunctionTree, column: int, other: int) -> tuple[Columns, ...]:
-    """Return the sets of columns that connect two columns along the path in a junction tree: `column` with each two
-    successive separators, and with `other` at the end.
+    """Return the sets of columns that connect two columns along their path in a junction tree. Each set joins `column` with
+    two successive separators; the last one also has `other`.
     """
     paths: dict[int, tuple[Columns, tuple[Columns, ...]]] = {}  # for each clique: its separator, and the sets on the path
     for edge in tree.edges_from(tree.home((column,))):

@@ -48,7 +48,6 @@ class CountSoFar:
 
     @property
     def mask(self) -> Mask:
-        """Return the mask that forbids every value except the correct count."""
         axes_of = (*self.columns, *(() if self.before is None else (self.before,)), self.column)
         into = self.into if self.before is None else np.moveaxis(self.into, 0, -1)
         return Mask(columns=axes_of, forbidden=into[..., None] != np.arange(self.size))
@@ -56,7 +55,7 @@ class CountSoFar:
 
 @dataclass(frozen=True, kw_only=True)
 class Counters:
-    """Additional columns with running counts, with which a rule that counts becomes a few small tables of forbidden cells.
+    """Additional columns with running counts. They turn a rule that counts into a few small tables of forbidden cells.
 
     Attributes
     ----------
@@ -179,7 +178,9 @@ def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cell
 
 
 def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoFar], Mask]:
-    """Remove each value of running counts after which the rule is broken in any case. For "at most one", 0 and 1 remain."""
+    """Shorten running counts: remove each value at which the rule is certain to be broken. For "at most one", 0 and 1
+    remain.
+    """
     breaks = end.forbidden.all(axis=tuple(range(end.forbidden.ndim - 1)))
     if breaks.all():
         return list(steps), end
@@ -194,7 +195,9 @@ def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoF
 
 
 def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[State]]], layout: Layout) -> Mask:
-    """Return the combinations that a counting rule forbids, over the columns outside its counts and its final counts."""
+    """Return the forbidden combinations of a counting rule, as a mask over the columns outside its counts and its final
+    counts.
+    """
     outside = sorted({rule.places[name] for part in walk(rule.rule, into_counts=False) for name in _named(part)})
     shape = (*(layout.sizes[column] for column in outside), *(len(states) for _, _, states in chains))
     axes = np.indices(shape)

@@ -83,8 +83,8 @@ class Network:
         return deltas[0] @ self.weights[0][:-1].T
 
     def sum_of_rows(self, rows: np.ndarray, share: Callable[[np.ndarray], np.ndarray]) -> Weights:
-        """Sum the gradients of the output for the weights over rows, per layer. Each row's gradient is first multiplied by
-        `share` of its norm, for example to clip it.
+        """Return the gradient of the output for the weights of each layer, summed over rows. Each row's gradient is first
+        multiplied by `share` of its norm, for example to clip it.
         """
         passed = self.forward(rows)
         deltas = self.deltas(passed, np.ones_like(passed.output))
@@ -93,7 +93,6 @@ class Network:
 
     @staticmethod
     def gradient(passed: Passed, deltas: Sequence[np.ndarray]) -> Weights:
-        """Return the (in + 1, out) gradient for the weights of each layer, summed over rows."""
         return [np.vstack([inputs.T @ delta, delta.sum(axis=0)]) for inputs, delta in zip(passed.inputs, deltas, strict=True)]
 
     @staticmethod
@@ -259,7 +258,6 @@ class Game:
         self._row_steps.step(Network.gradient(generated.passed, self.rows.deltas(generated.passed, by_score)))
 
     def generated(self, conditions: Conditions | None = None) -> Generated:
-        """Return a batch of generated rows, or one row for each condition."""
         passed = self._scored(self.settings.batch, conditions)
         scores = _HARDNESS * (passed.output + self.public.gumbel(size=passed.output.shape))
         rows = np.hstack([softmax(scores[:, column]) for column in self.columns()])

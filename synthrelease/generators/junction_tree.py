@@ -70,7 +70,6 @@ class JunctionTree:
         return max(self._cells)
 
     def home(self, columns: Columns) -> int:
-        """Return the index of the smallest clique that contains these columns."""
         wanted = frozenset(columns)
         return min((i for i, clique in enumerate(self._sets) if wanted <= clique), key=self._cells.__getitem__)
 

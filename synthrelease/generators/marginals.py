@@ -350,7 +350,6 @@ class MarginalsGenerator(MeasuringGenerator):
         return (5e-7 * cells + 4e-5 * len(tree.cliques)) * steps
 
     def _room(self, layout: Layout) -> int:
-        """Return an upper bound on the cells of the cliques for agreeing pairs that join the model after the measurement."""
         agreeing = self.agreeing(layout)
         return 0 if set(agreeing.pairs) <= set(self.structure(layout)) else ROOM * len(agreeing.columns)
 

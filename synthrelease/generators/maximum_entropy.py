@@ -190,7 +190,6 @@ class _LeastSquares:
         return np.asarray(self._even + self._spread @ self._found)
 
     def _components(self, cells: np.ndarray) -> np.ndarray:
-        """Map cells to main effects and interactions by the transpose of `_spread`, and centre the result."""
         return self._centring.of(self._gather @ cells)
 
 
@@ -240,7 +239,6 @@ def parts(columns: Columns) -> Iterator[Columns]:
 
 
 def _cells_between(columns: Columns, part: Columns, sizes: Sequence[int]) -> int:
-    """Return how many cells of the table of `columns` each cell of the table of `part` has."""
     return math.prod(sizes[column] for column in columns if column not in part)
 
 
@@ -448,7 +446,6 @@ class ProportionalFit:
         return squares
 
     def _tell_below(self, clique: int) -> None:
-        """Make all cliques below this one agree with it on shared columns."""
         for child in self._below[clique]:
             self._tell(clique, child, child)
             self._tell_below(child)

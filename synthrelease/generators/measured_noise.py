@@ -42,7 +42,7 @@ def least_whole(enough: Callable[[int], bool]) -> int:
 
 @dataclass(frozen=True, order=True)
 class _Noise:
-    """The base class of the noise distributions of one count, in rows. `cost` is the kind of budget."""
+    """The base class of the noise distributions of one count, in rows. `cost` is the kind of budget: "epsilon" or "rho"."""
 
     scale: float
     name: ClassVar[Literal["discrete Laplace", "rounded Gaussian"]]
@@ -88,7 +88,6 @@ class DiscreteLaplace(_Noise):
 
     @property
     def highest_moment(self) -> float:
-        """Return the supremum of all h >= 0 for which E[e^(h z)] is finite."""
         return 1 / self.scale
 
     def limit(self, risk: float) -> int:
@@ -145,7 +144,6 @@ class RoundedGaussian(_Noise):
 
     @property
     def variance_above(self) -> float:
-        """Return the variance at large scales, which determines the weight of a table in a fit."""
         return self.scale**2 + 1 / 12
 
     @property

@@ -370,7 +370,6 @@ def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str
 
 
 def formula_by_cells(tables: Sequence[str], columns: Sequence[str]) -> str:
-    """Return the short formula of these tables, weighted by their numbers of cells ("by cells:")."""
     return formula_of(read_terms(f"{BY_CELLS} {' + '.join(tables)}"), columns)
 
 
@@ -394,7 +393,6 @@ Formula = Annotated[str, Field(min_length=1, max_length=100_000), AfterValidator
 
 
 def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mistake]:
-    """Yield a mistake for each unknown column in a formula, with the closest column as a suggestion."""
     names = [name for term in terms for name in term.columns]
     for name in dict.fromkeys(names):
         if name not in layout.columns:

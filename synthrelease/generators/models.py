@@ -224,7 +224,6 @@ class Measured:
 
     @property
     def own_values_of(self) -> set[str]:
-        """Return the columns whose exact values enter the sums."""
         return {factor.column for model in self.models for factor in model.factors if isinstance(factor, Value)}
 
     @property

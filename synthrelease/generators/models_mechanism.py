@@ -111,7 +111,6 @@ def _total(rows: Counts, function: RowFunction, schema: Schema) -> int:
 
 
 def _distinct(rows: Counts, names: set[str]) -> tuple[Counts, Digits]:
-    """Return the distinct combinations of these columns in the rows, and the atomic bins of each, by column."""
     ordered = tuple(index for index, name in enumerate(rows.layout.columns) if name in names)
     distinct = rows.project(ordered)
     return distinct, {rows.layout.columns[column]: distinct.digits(axis) for axis, column in enumerate(ordered)}

@@ -73,7 +73,6 @@ class NestedGenerator(MarginalsGenerator):
         return tuple(name.strip() for name in self.areas.split(WITHIN))
 
     def level_of(self, columns: Columns, layout: Layout) -> int:
-        """Return the level of a table's areas: 0 without areas, 1 for the largest areas, and so on."""
         names = [layout.columns[column] for column in columns]
         return max((self.chain.index(name) + 1 for name in names if name in self.chain), default=0)
 
@@ -136,8 +135,8 @@ class NestedGenerator(MarginalsGenerator):
             yield Mistake(field="tables", text=f"{problem}. Name fewer or smaller tables")
 
     def _cells_within(self, layout: Layout) -> dict[str, int]:
-        """For each column of areas, return among how many cells the rows of an average larger area are divided: its smaller
-        areas times the cells of the other columns in tables of this level or below.
+        """Return, for each column of areas, among how many cells the rows of an average larger area are divided: the number
+        of smaller areas in it, times the cells of the other columns in tables of this level or below.
         """
         cells, below, of_below = dict[str, int](), set[int](), 1
         areas = [layout.index(name) for name in self.chain]
@@ -151,7 +150,6 @@ class NestedGenerator(MarginalsGenerator):
         return tuple(column for column, name in enumerate(layout.columns) if name not in self.chain)
 
     def _structure_of_whole(self, layout: Layout) -> list[Columns]:
-        """Return the sets of columns that the model without areas connects, numbered without the columns of areas."""
         plain = self._apart(layout)
         projected = (tuple(plain.index(column) for column in columns if column in plain) for columns in self.structure(layout))
         return [columns for columns in dict.fromkeys(projected) if columns]

@@ -143,7 +143,7 @@ _NEAR = 0.05  # Raking ends when no count of a table differs from its target by 
 
 @dataclass(frozen=True, kw_only=True)
 class WantedCounts:
-    """The target counts (areas, cells) of one table, and the (combinations,) cell of each combination of columns."""
+    """The target counts (areas, cells) of one table, with the cell of each combination of columns (combinations,)."""
 
     values: np.ndarray
     cell: np.ndarray
@@ -216,7 +216,6 @@ class _WantedTable:
         return np.asarray(self.values.sum(axis=self._others(columns)))
 
     def cells(self, columns: Columns) -> np.ndarray:
-        """Return how many cells, except those that must stay empty, each cell of this marginal table sums up."""
         return np.asarray(self.free.sum(axis=self._others(columns)))
 
     def move(self, columns: Columns, by: np.ndarray) -> None:
@@ -230,8 +229,8 @@ class _WantedTable:
 
 
 def _agree(tables: Sequence[_WantedTable]) -> None:
-    """Replace the marginal counts of tables on common columns by their mean, weighted by precision, small sets of columns
-    first.
+    """Make tables agree on common columns: replace their marginal counts by the mean, weighted by precision, small sets of
+    columns first.
 
     See Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4. A table has the same weight in all areas, so sums over
     areas do not change.

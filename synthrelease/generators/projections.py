@@ -147,7 +147,6 @@ class FrequentCombinations(Projection):
 
 
 def _occurrences(table: Counts, columns: tuple[int, ...]) -> np.ndarray:
-    """Return, for each cell, the number of rows with the same bins of these columns (n_cells,)."""
     parts = table.project(columns)
     cells = parts.find([table.bins[column] for column in columns])
     return parts.counts[cells]

@@ -66,7 +66,6 @@ class Rows:
 
     @property
     def every(self) -> bool:
-        """Return whether the question uses all rows."""
         return self.rule is None and not self.valued
 
 
@@ -114,7 +113,6 @@ class NoisyModels:
 
 
 def columns_of(parts: Iterable[Factor | Rows]) -> set[str]:
-    """Return the columns that a question's factors and conditions use."""
     names = set[str]()
     for part in parts:
         if isinstance(part, Value):

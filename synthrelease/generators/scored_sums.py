@@ -228,7 +228,6 @@ def read_sums(text: str) -> tuple[SumGroup, ...]:
 
 
 def terms_of(formula: str) -> list[str]:
-    """Split a formula for sums into its terms, at + signs outside braces."""
     return _PLUS.split(formula)
 
 

@@ -52,7 +52,6 @@ def ours(module: ModuleType, **replaced: Any) -> Iterator[None]:
 
 
 def library_budget(rho: Fraction) -> float:
-    """Return the rho for the library as a float, slightly reduced because its sums are rounded."""
     return float(rho) * (1 - 1e-9)
 
 

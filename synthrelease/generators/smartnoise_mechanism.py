@@ -120,7 +120,6 @@ class Randomness:
         self.left, self._entropy = rho, entropy
 
     def gaussian_noise(self, sigma: float, size: int | None = None) -> Any:
-        """Return rounded Gaussian noise for the counts of one table."""
         self._spend(1 / (2 * Fraction(float(sigma)) ** 2))
         noise = self._entropy.add_gaussian(np.zeros(size or 1, dtype=np.int64), float(sigma))
         return noise[0] if size is None else noise.tolist()
