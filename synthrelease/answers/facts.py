@@ -116,7 +116,7 @@ class Knowledge:
 
 @dataclass(frozen=True, kw_only=True)
 class Maximum:
-    """An upper bound on a weighted sum of the counts R.
+    """An upper bound on a weighted sum of the counts of used rows.
 
     Attributes
     ----------

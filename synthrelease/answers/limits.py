@@ -118,7 +118,9 @@ class KeptRows:
 
     @property
     def left_out(self) -> float:
-        """The share of the kept rows that were not drawn, or the largest possible share if K has only a lower bound."""
+        """The share of the kept rows that were not drawn, or the largest possible share if their number has only a lower
+        bound.
+        """
         return 1 - self.drawn / max(self.most if self.way == "stated" else self.number, self.drawn)
 
     def spare(self, confidence: float) -> float:
@@ -137,7 +139,9 @@ class KeptRows:
         )
 
     def limits(self, risk: float) -> tuple[int, int]:
-        """Return limits on K. The probability that one is wrong is at most `risk`, plus the probability of a shortfall."""
+        """Return limits on the number of rows that the rules keep. One is wrong with probability at most `risk`, plus that
+        of a shortfall.
+        """
         if self.scale is None:
             return self.number, self.most
         reach = DiscreteLaplace(self.scale).rounded_up.limit(risk)
@@ -228,7 +232,9 @@ class MeasuredLimits:
 
     @classmethod
     def of(cls, release: PublishedRelease, risk: float, acceptance: float | None) -> MeasuredLimits | None:
-        """Collect the limits, or return None if there are no noisy tables, or if the number of measurements had no limit.
+        """Collect the limits from the noisy tables of a release.
+
+        The result is None without such tables, or if the number of measurements had no limit.
 
         Parameters
         ----------
@@ -241,8 +247,9 @@ class MeasuredLimits:
         return cls(release=release, measurements=release.measurements, risk=risk, each=risk / (times * sums), n_sums=sums)
 
     def cells(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return lower and upper limits on the cells of these columns (in this order) for the used rows, or None without
-        such a table.
+        """Return lower and upper limits on the cells of these columns, in the given order, for the used rows.
+
+        The result is None if no noisy table contains the columns.
         """
         limits_of_tables = [self._around(table, *_sub_table(table, names)) for table in self._with(names)]
         return _narrowest(limits_of_tables)

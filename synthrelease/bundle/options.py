@@ -96,7 +96,7 @@ def planned(spec: ReleaseSpec, rows: int) -> dict[str, Part]:
 
 
 def with_parts(document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mapping[str, Part]) -> ReleaseDocument:
-    """Add the sections about all other options to the release.json of a new release.
+    """Add the sections about all options except pieces to the release.json of a new release.
 
     Parameters
     ----------

@@ -382,8 +382,9 @@ SMALLEST_BIN, PASSED_BY_NOISE = 50, 0.05
 
 
 def _print_passed_by_noise(spec: ReleaseSpec) -> None:
-    """Print the probability that noise alone makes the worst possible ratio of counts (the clip) pass a threshold, without
-    a joint test.
+    """Print the probability that, because of noise, the worst possible ratio of counts (the clip) passes a threshold.
+
+    Nothing is printed if a joint test decides on acceptance.
     """
     from synthrelease.criteria.marginals import RelativeMarginalError
 

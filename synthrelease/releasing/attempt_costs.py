@@ -183,7 +183,7 @@ def machine_megabytes() -> int | None:
 
 
 def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
-    """Return the criteria that say little about a table of a file with `rows` rows, each with the reason.
+    """Return the criteria that say little about the quality of a table of `rows` rows, each with the reason.
 
     A reason of the type `NobodyPasses` says that no table can meet the criterion.
     """

@@ -189,10 +189,9 @@ def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int 
 
 
 def _ending(rule: SelectionRule) -> Callable[[], bool]:
-    """Return a function that says after every rejected round whether the search ends: by a draw with the stop probability,
-    or at K.
+    """Return a function that says after every rejected round whether the search ends.
 
-    K is hidden and is drawn before the first round.
+    It ends by a draw with the stop probability, or after a hidden number of rounds, which is drawn before the first round.
     """
     if rule.rounds is not None:
         hidden = from_finite_law(rule.rounds.atoms)
