@@ -224,9 +224,10 @@ def absolute_marginal_error(file: FileFacts) -> Drafts:
 
 
 def relative_marginal_error(file: FileFacts) -> Drafts:
-    """Draft a criterion for the largest ratio between the private and the released count of a bin. Ratios are clipped at
-    1.25, so the sensitivity is about 1.6 / (rows in the rarest bin). If the epsilon would be too large, yield the reason
-    instead.
+    """Draft a criterion for the largest ratio between the private and the released count of a bin.
+
+    Ratios are clipped at 1.25, so the sensitivity is about 1.6 / (rows in the rarest bin). If the epsilon would be too
+    large, yield the reason instead.
     """
     shares = [times / file.n_rows for column in file.columns for times in column.category_rows.values()]
     shares += [column.missing_rows / file.n_rows for column in file.columns if column.missing_rows]
@@ -338,8 +339,9 @@ def mean_of_roots(file: FileFacts) -> Drafts:
 
 
 def regression_one_step(file: FileFacts) -> Drafts:
-    """Draft a criterion for the linear regression of the most associated numeric column on up to three numeric columns. A
-    second draft, on the bins of the features, replaces the first if bins are wide.
+    """Draft a criterion for the linear regression of the most associated numeric column on up to three numeric columns.
+
+    A second draft, on the bins of the features, replaces the first if bins are wide.
     """
     remark = (
         "the sum of the errors of the regression coefficients, per standard deviation of each feature; values beyond "

@@ -122,8 +122,9 @@ def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
 
 
 def furthest_mean(limits: Limits, step: float, size: int, target: float, most: float) -> float:
-    """Return the largest possible error of a group's mean: the distance of the resized mean from `target`, given limits. A
-    resized mean is the sum divided by the number of rows, or by `size` if this is larger.
+    """Return the largest possible error of a group's mean: the distance of the resized mean from `target`, given limits.
+
+    A resized mean is the sum divided by the number of rows, or by `size` if this is larger.
 
     Parameters
     ----------
@@ -229,8 +230,9 @@ class InGroupsExplained(Explanation[Grouped]):
         return smallest_group(self.about.by, self.about.overall, with_value, facts)
 
     def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
-        """Return a limit on how much shares of all rows change because the release uses a random subset of the rows. It
-        holds at once for `shares` shares in each group and for the rest of the group, except with probability at most
+        """Return a limit on how much shares of all rows change because the release uses a random subset of the rows.
+
+        It holds at once for `shares` shares in each group and for the rest of the group, except with probability at most
         `drawing.risk`.
         """
         ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})

@@ -155,8 +155,10 @@ class LogisticRegression(Criterion):
 
 
 class _Steps(LogisticStep):
-    """The Newton step of a logistic regression, from the synthetic table alone. `inverse` is the (d + 1, d + 1) matrix
-    H^-1, where H is the mean information of the released rows."""
+    """The Newton step of a logistic regression, from the synthetic table alone.
+
+    `inverse` is the (d + 1, d + 1) matrix H^-1, where H is the mean information of the released rows.
+    """
 
     @classmethod
     def of(cls, released: Records) -> _Steps:
@@ -182,9 +184,11 @@ class _Steps(LogisticStep):
         return self.coefficients[1:]
 
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
-        """Return an upper limit on the sensitivity of the criterion value. A record z adds v_j(z) / m to slope j, where m
-        is the number of released rows. The limit is the largest (max v_j - min v_j) / m of a slope, over the records that
-        the rules for private rows allow, and over 0 for records that add nothing.
+        """Return an upper limit on the sensitivity of the criterion value.
+
+        A record z adds v_j(z) / m to slope j, where m is the number of released rows. The limit is the largest (max v_j -
+        min v_j) / m of a slope, over the records that the rules for private rows allow, and over 0 for records that add
+        nothing.
 
         The operations of `records_mechanism.logistic_steps_of_records` are applied to intervals, with a margin for the
         rounding of the exponential.

@@ -119,7 +119,9 @@ def worst_cell(
     released: Counts, public: Counts, transformation: Transformation, largest: int, named: Sequence[tuple[int, ...]]
 ) -> tuple[str, int | None, int | None]:
     """Return a description of the cell with the largest error, such as "age=18-24, sex=F", and its counts in the released
-    and the public table. For a large table, name only the table, with None as counts.
+    and the public table.
+
+    For a large table, name only the table, with None as counts.
     """
     from synthrelease.data.marginals import differences  # readers of a release do not need this module
 

@@ -37,7 +37,9 @@ Limit = tuple[int, int, int]
 
 def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: float) -> Mapping[int, list[Limit]]:
     """Return limits on single counts, by cell number, from measured sums in which one cell has a different score from all
-    others. Such a sum determines the count of this cell, because the total is known.
+    others.
+
+    Such a sum determines the count of this cell, because the total is known.
     """
     limits: dict[int, list[Limit]] = {}
     for noisy, steps in _with(columns, measured):
@@ -76,7 +78,9 @@ def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, ri
 
 def _with(columns: Sequence[str], measured: NoisyMarginals) -> list[tuple[NoisySum, np.ndarray]]:
     """Return the noisy sums of exactly these columns, each with the scores of the cells in whole steps, with one axis per
-    column. Sums with inexact or equal scores are left out.
+    column.
+
+    Sums with inexact or equal scores are left out.
     """
     sums = []
     for noisy in measured.sums:

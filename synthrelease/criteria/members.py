@@ -95,8 +95,10 @@ Kind = TypeVar("Kind", bound=type[OfMembers])
 
 
 def reads_members(kind: Kind) -> Kind:
-    """Decorate the class of a criterion, so that it compares members if `of` is set. The sensitivity must also hold when a
-    row is added or removed, because neighbours can have different numbers of rows of members.
+    """Decorate the class of a criterion, so that it compares members if `of` is set.
+
+    The sensitivity must also hold when a row is added or removed, because neighbours can have different numbers of rows of
+    members.
     """
     for name, of_members in (("query", _query), ("mistakes", _mistakes)):
         setattr(kind, name, _either(getattr(kind, name), of_members))

@@ -60,7 +60,9 @@ class OutsideCriterion(Criterion):
 
     def sensitivity(self, n: int, candidate: SyntheticTable, setting: Setting) -> float:
         """Return an upper limit, above 0, on the change of the criterion value when one of the n rows of any table is
-        replaced. It must depend on public values only.
+        replaced.
+
+        It must depend on public values only.
         """
         raise NotImplementedError
 

@@ -75,7 +75,9 @@ class Interval:
 
 def linear(start: float, parts: Sequence[Interval], slopes: Sequence[float]) -> Interval:
     """Return the intervals of start + slope_1 * part_1 + slope_2 * part_2 + ..., added in this order, for all combinations
-    of entries of the parts. Part i, of n_i intervals, gives the result an axis of length n_i.
+    of entries of the parts.
+
+    Part i, of n_i intervals, gives the result an axis of length n_i.
     """
     total = Interval.exactly(np.array(start))
     for axis, (part, slope) in enumerate(zip(parts, slopes, strict=True)):
@@ -93,7 +95,9 @@ _ROUNDING = 1e-15
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NewtonResult:
     """The result of `maximum`: the (k,) parameters where the search stopped, with the (k,) gradient and the (k, k)
-    information (negative second derivatives) there. `reached` is False if the search ended after `most_steps` steps.
+    information (negative second derivatives) there.
+
+    `reached` is False if the search ended after `most_steps` steps.
     """
 
     at: np.ndarray

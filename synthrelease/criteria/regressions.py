@@ -601,8 +601,9 @@ def _gaps(
     limits: Sequence[Interval], lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return lower and upper limits on the absolute error of the first line minus that of the second, for all records of
-    each cell, as two (n_cells,) arrays. They are computed with intervals; the gap is also at most the distance of the
-    predictions.
+    each cell, as two (n_cells,) arrays.
+
+    They are computed with intervals; the gap is also at most the distance of the predictions.
     """
     *features, target = limits
     predictions = [linear(line.intercept, features, line.coefficients.tolist()) for line in lines]

@@ -231,7 +231,9 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
 
 def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
     """Yield a reason if the noise of the measured tables alone lifts the bound of a criterion with `answered_by` above its
-    threshold, or more than halfway to it. `least` is a lower limit on the bound of any table.
+    threshold, or more than halfway to it.
+
+    `least` is a lower limit on the bound of any table.
     """
     if least > criterion.threshold:
         yield NobodyPasses(

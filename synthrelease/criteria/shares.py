@@ -125,8 +125,10 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
         """Return a limit on how much the error of a share changes because the release uses a random subset, or None if a
-        group is empty. It changes at most as much as the share of counted or of other rows of the group among all rows,
-        divided by the group's part of the release.
+        group is empty.
+
+        It changes at most as much as the share of counted or of other rows of the group among all rows, divided by the
+        group's part of the release.
         """
         smallest = self.smallest(facts)
         if not smallest:

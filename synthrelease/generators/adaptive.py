@@ -69,8 +69,9 @@ _STEPS = 64
 
 
 class TableWeights(dict[Columns, int]):
-    """Weights of the errors of tables of at least two columns, by which the next table to measure is selected. A table that
-    is not listed has the weight `of_width` of its number of columns.
+    """Weights of the errors of tables of at least two columns, by which the next table to measure is selected.
+
+    A table that is not listed has the weight `of_width` of its number of columns.
 
     Attributes
     ----------

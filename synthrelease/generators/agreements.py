@@ -75,8 +75,9 @@ class AgreeingPairs:
         return max(ratio * m + min(m * (d - m), len(self.pairs), sum(beside[:m])) for m in range(1, d + 1))
 
     def ratio(self, kind: type[CountNoise]) -> int:
-        """Return how many times as much a changed count costs as a changed agreement, as a whole number. It gives the cells
-        of a pair's table the smallest noise variance, (2 V_count + V_agreement) / 4.
+        """Return how many times as much a changed count costs as a changed agreement, as a whole number.
+
+        It gives the cells of a pair's table the smallest noise variance, (2 V_count + V_agreement) / 4.
         """
         power = 1 if kind.cost == "rho" else 2  # a variance is inversely proportional to this power of the cost
 
@@ -190,8 +191,9 @@ class _Signs:
 
 
 def _all_moments(shares: np.ndarray) -> np.ndarray:
-    """Return the (2^k,) means of products of signs, one for each set of columns, by a fast Walsh transform. The index of a
-    set has a bit for each column; the first column is the highest bit.
+    """Return the (2^k,) means of products of signs, one for each set of columns, by a fast Walsh transform.
+
+    The index of a set has a bit for each column; the first column is the highest bit.
     """
     means = shares
     for axis in range(shares.ndim):

@@ -175,7 +175,9 @@ class Generator(SpecTable):
 
     def unmeasured(self, layout: Layout, tied: Sequence[set[int]]) -> set[int]:
         """Return the columns that no measurement contains, and that no chain of rules (`tied`) connects with a measured
-        column. Empty for a fit that chooses its tables or starts from a public table.
+        column.
+
+        Empty for a fit that chooses its tables or starts from a public table.
         """
         measured = {column for columns in self.fixed_questions(layout) for column in columns}
         if not measured or self.prior_file is not None:

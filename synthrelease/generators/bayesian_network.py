@@ -101,7 +101,9 @@ class BayesianNetwork:
 
     def pieces(self, n: int, generator: np.random.Generator) -> Iterator[Frontier]:
         """Yield n drawn rows in batches of about `_ROWS_TOGETHER` rows, or in one batch if bins are assigned evenly or all
-        columns fit before rounding. A batch lists distinct rows with their numbers of copies.
+        columns fit before rounding.
+
+        A batch lists distinct rows with their numbers of copies.
 
         The distribution of the rows does not depend on the batches (theory 12.18, rows in pieces).
         """
@@ -285,8 +287,9 @@ def build_network(
 
 
 def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> list[NoisyTable]:
-    """Change noisy tables so that their marginals on common columns agree: averages, weighted by precision. `free` is False
-    at structural zeros, which become 0; `n` is the exact total of every table.
+    """Change noisy tables so that their marginals on common columns agree: averages, weighted by precision.
+
+    `free` is False at structural zeros, which become 0; `n` is the exact total of every table.
     """
     values = [np.where(mask, table.values, 0.0) for table, mask in zip(tables, free, strict=True)]
     for shared in shared_sets([table.columns for table in tables]):

@@ -52,7 +52,9 @@ class Drawing:
 
     def of_shares(self, shares: int) -> float:
         """Return a limit on how far any of `shares` shares differs between the drawn rows and all K rows, except with
-        probability `risk`. It is 0 if all rows are drawn.
+        probability `risk`.
+
+        It is 0 if all rows are drawn.
         """
         if self.most <= self.n:
             return 0.0
@@ -113,9 +115,10 @@ def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
 
 @lru_cache(maxsize=256)
 def one_sided_limit(n: int, rows: int, risk: float) -> float:
-    """Return a limit on how far a share of the n drawn rows exceeds the share of all K = `rows` rows. If G of the K rows
-    satisfy a condition, the number X of drawn rows that satisfy it is hypergeometric. The limit is the smallest t with
-    Pr[X/n - G/K > t] <= risk for every G = 0, ..., K.
+    """Return a limit on how far a share of the n drawn rows exceeds the share of all K = `rows` rows.
+
+    If G of the K rows satisfy a condition, the number X of drawn rows that satisfy it is hypergeometric. The limit is the
+    smallest t with Pr[X/n - G/K > t] <= risk for every G = 0, ..., K.
 
     The same limit holds for G/K - X/n. With Y = G - X among the omitted rows, X K - n G = -(Y K - (K - n) G), so the fewer
     of drawn and omitted rows are used. More than `MOST_CANDIDATES` rows get the closed form.

@@ -83,8 +83,9 @@ class Network:
         return deltas[0] @ self.weights[0][:-1].T
 
     def sum_of_rows(self, rows: np.ndarray, share: Callable[[np.ndarray], np.ndarray]) -> Weights:
-        """Return the gradient of the output for the weights of each layer, summed over rows. Each row's gradient is first
-        multiplied by `share` of its norm, for example to clip it.
+        """Return the gradient of the output for the weights of each layer, summed over rows.
+
+        Each row's gradient is first multiplied by `share` of its norm, for example to clip it.
         """
         passed = self.forward(rows)
         deltas = self.deltas(passed, np.ones_like(passed.output))

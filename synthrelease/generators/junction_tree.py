@@ -156,6 +156,7 @@ def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
 
 def largest_clique(sizes: Sequence[int], sets: Iterable[Columns], most: float = math.inf) -> float:
     """Return the number of cells of the largest clique of a junction tree for these column sets, without building the tree.
+
     If a clique has more than `most` cells, return the number of cells of one such clique.
 
     If all neighbours of a column are connected, they remain so while other columns are eliminated; so all such columns are

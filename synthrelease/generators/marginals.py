@@ -184,8 +184,9 @@ class MarginalsGenerator(MeasuringGenerator):
         return AgreeingPairs(pairs=())
 
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:
-        """Return the sets of columns that the model must connect: of each table and each sum, in order. If all agreeing
-        pairs would make a clique too large, these pairs are excluded.
+        """Return the sets of columns that the model must connect: of each table and each sum, in order.
+
+        If all agreeing pairs would make a clique too large, these pairs are excluded.
         """
         tables = [columns for term in self.terms for columns in term.sets(layout)]
         every = list(dict.fromkeys([*tables, *(scored.columns(layout) for scored in self.scored_sums)]))
@@ -196,6 +197,7 @@ class MarginalsGenerator(MeasuringGenerator):
 
     def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
         """Return each table's share of the budget, by its columns in increasing order; 0 for a table that is not measured.
+
         The shares of tables and sums add up to 1.
         """
         weights: dict[tuple[int, ...], Fraction] = {}

@@ -760,7 +760,9 @@ class _Dual:
 
     def _take_curvature(self, parameters: np.ndarray) -> np.ndarray:
         """Rescale the parameters of agreements by `root`, so that the curvature is similar in all directions, and return
-        all scaled parameters. If the curvature matrix is not numerically positive definite, `root` is None.
+        all scaled parameters.
+
+        If the curvature matrix is not numerically positive definite, `root` is None.
         """
         scaled, start = parameters / self.scale, self.start_of_agreements
         if self.agreements:

@@ -249,7 +249,9 @@ def _agree(tables: Sequence[_WantedTable]) -> None:
 
 def raked(aims: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
     """Return the (areas, combinations) expected rows: equal proportions in all areas, raked to the target tables and the
-    counts. The counts are met exactly (up to rounding), the tables as closely as possible.
+    counts.
+
+    The counts are met exactly (up to rounding), the tables as closely as possible.
     """
     from scipy.sparse import csr_matrix
 

@@ -11,8 +11,9 @@ from synthrelease.data.schema import STEPS
 
 
 def own_total(rows: Counts, columns: Sequence[int], factors: Sequence[np.ndarray], ends: tuple[float, float]) -> int:
-    """Return the exact sum over rows of a product of exact values or scores, such as hours times wage. Each row's product
-    is rounded to whole steps from 0 to STEPS, as a function of the row alone.
+    """Return the exact sum over rows of a product of exact values or scores, such as hours times wage.
+
+    Each row's product is rounded to whole steps from 0 to STEPS, as a function of the row alone.
 
     Parameters
     ----------

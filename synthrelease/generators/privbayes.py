@@ -71,7 +71,9 @@ def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, mo
 
 def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int) -> Iterator[tuple[int, ...]]:
     """Yield every maximal parent set: at most `most` placed columns, with at most `bound` joint cells, to which no column
-    can be added. If no column fits, yield the empty set.
+    can be added.
+
+    If no column fits, yield the empty set.
 
     Columns are decided from the smallest to the largest. A set is maximal if and only if the smallest omitted column no
     longer fits; a branch is skipped if this column would fit even with all later ones.
@@ -83,7 +85,9 @@ def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most
 
     def extended(taken: tuple[int, ...], start: int, room: int, left_out: float) -> Iterator[tuple[int, ...]]:
         """Yield the maximal sets with the columns `taken` and others from position `start` on, which may multiply the cells
-        by at most `room`. `left_out` is the number of bins of the smallest omitted column.
+        by at most `room`.
+
+        `left_out` is the number of bins of the smallest omitted column.
         """
         if len(taken) == most or room < min(left_out, spans[start] if start < n else math.inf):
             yield tuple(sorted(taken))
