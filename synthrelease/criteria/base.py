@@ -396,7 +396,9 @@ class MeasuredAnswers:
 
 
 def possible_cells(raw: Plausibility) -> Callable[[tuple[str, ...]], np.ndarray]:
-    """Return a function from names of columns to an (n_cells,) mask, False where the rules `raw` exclude every private row."""
+    """Return a function that takes names of columns and returns an (n_cells,) mask of the combinations of their bins. The
+    mask is False where the rules `raw` exclude every private row.
+    """
     return lambda names: ~raw.structural_zeros([raw.layout.index(name) for name in names]).ravel()
 
 

@@ -140,7 +140,7 @@ OF_BINS = 'Set values = "bins". Noisy tables contain numbers of rows in bins, an
 
 
 def usual_largest(n_columns: int) -> int:
-    """Return the default of `largest`, with which at most `MAX_TABLES` tables are compared."""
+    """Return the default of the setting `largest` for this number of columns. At most `MAX_TABLES` tables are then compared."""
     if n_columns <= WIDE:
         return n_columns
     return next(size for size in range(LARGEST_WHEN_WIDE, 0, -1) if _tables_up_to(size, n_columns) <= MAX_TABLES)
@@ -206,7 +206,7 @@ class MarginalCriterion(Criterion):
         return "largest" if self.largest is not None else "tables" if unnamed else ""
 
     def up_to(self, n_columns: int) -> int:
-        """Return the largest k for which all tables of k columns are compared, 0 for named tables only."""
+        """Return the largest k for which all tables of k columns are compared, or 0 if only named tables are compared."""
         if self.largest is None:
             return 0 if self.tables else usual_largest(n_columns)
         return min(self.largest, n_columns)

@@ -241,7 +241,7 @@ class OneNoise:
         return value + (self.beyond(rows, 2 * risk) + 1) * shared_grid(sensitivity, rows).step
 
     def deviation(self, sensitivity: float) -> float:
-        """Return the standard deviation of the noise without rounding, if the number of rows is unknown."""
+        """Return the standard deviation of the noise, without the rounding to a grid that depends on the number of rows."""
         return math.sqrt((self.figures + 1) * (self.figures + 2) / 3) * sensitivity / float(self.epsilon)
 
     def because(self, epsilon: Fraction) -> str:

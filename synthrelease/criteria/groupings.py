@@ -122,7 +122,8 @@ def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
 
 
 def furthest_mean(limits: Limits, step: float, size: int, target: float, most: float) -> float:
-    """Return the largest possible error of a group's mean: the distance of the resized mean from `target`, given limits.
+    """Return the largest possible error of a group's mean: the distance of the resized mean from `target`, if the original
+    numbers are known only within limits.
 
     A resized mean is the sum divided by the number of rows, or by `size` if this is larger.
 

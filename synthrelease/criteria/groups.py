@@ -163,7 +163,9 @@ class ConditionalMean(InGroups):
         return [Sums(columns=names, weights=np.stack([inside, inside * numbers]).astype(np.int64)) for names, inside in groups]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return the largest h / n, if noise leaves the sum of a group's values uncertain by +-h."""
+        """Return a lower limit on the bound: the largest h / n, if noise leaves the sum of a group's values uncertain by
+        +-h.
+        """
         step = (self.range[1] - self.range[0]) / FINEST
         return max(float(width[1]) for width in widths) * step / n
 

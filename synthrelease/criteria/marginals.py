@@ -74,7 +74,7 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return the largest h / n, if noise leaves an original count uncertain by +-h rows."""
+        """Return a lower limit on the bound: the largest h / n, if noise leaves an original count uncertain by +-h rows."""
         return max(float(width.max()) for width in widths) / n
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -223,8 +223,9 @@ class RelativeMarginalError(Criterion):
         return [Sums(columns=(column.name,)) for column in facts.columns]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return sqrt((r + h) / (r - h)), at most the clip, where h is half the width of a bin's interval, and r = n/k + 1
-        limits the count plus 1 of some of the k bins of a column.
+        """Return a lower limit on the bound on a ratio: sqrt((r + h) / (r - h)), at most the clip. Here h is half the width
+        of the interval of a bin's original count, and one of the k bins of a column has a count plus 1 of at most r = n/k +
+        1.
         """
         ratios = [(n / len(width) + 1 + width.min()) / max(n / len(width) + 1 - width.min(), 1.0) for width in widths]
         return min(math.sqrt(max(ratios)), self.clip)
@@ -306,8 +307,8 @@ class TypicalMarginalError(MarginalCriterion, OfMembers):
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def furthest_moved(self, limits: Sequence[Limits], facts: PublicFacts) -> list[int]:
-        """Return, for every compared table, the largest possible sum of |original count - released count| over its cells,
-        given limits on the original counts.
+        """Return, for every compared table, the largest possible sum of |original count - released count| over its cells.
+        The original counts are known only within limits.
         """
         return [int(furthest(limit, facts.cells(columns)).sum()) for columns, limit in self._with(limits, facts)]
 

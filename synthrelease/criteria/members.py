@@ -207,8 +207,8 @@ def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting)
 
 
 def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[str, str]]:
-    """Return the pairs of names that the criterion reads under which two columns of a wide record, such as age_1 and age_2,
-    occur in one row of members, such as (age, other.age).
+    """Return the pairs of names under which two columns of a wide record, such as age_1 and age_2, occur in one row of
+    members, such as (age, other.age). Only pairs that the criterion reads are returned.
     """
     names = {column for name in criterion.read for column in parts_of(name)}
     plain, slot = plain_and_place(first)

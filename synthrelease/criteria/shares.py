@@ -93,7 +93,9 @@ class SharesInGroups(InGroups):
         ]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Return h / n, if noise leaves the counted and the other rows of a group uncertain by at least +-h."""
+        """Return a lower limit on the bound: h / n, if noise leaves the numbers of counted and of other rows of a group
+        uncertain by at least +-h.
+        """
         return max(float(width.min()) for width in widths) / n
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:

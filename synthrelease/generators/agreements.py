@@ -37,7 +37,8 @@ _ROWS = 20_000  # Number of rows of the model from which covariances are estimat
 
 @dataclass(frozen=True, kw_only=True)
 class AgreeingPairs:
-    """A public list of pairs of two-bin columns, of which the agreement is measured instead of the table.
+    """A public list of pairs of two-bin columns. Instead of a pair's table, its agreement is measured: the number of rows
+    in which both columns have the same bin.
 
     Attributes
     ----------
@@ -77,7 +78,7 @@ class AgreeingPairs:
     def ratio(self, kind: type[CountNoise]) -> int:
         """Return how many times as much a changed count costs as a changed agreement, as a whole number.
 
-        It gives the cells of a pair's table the smallest noise variance, (2 V_count + V_agreement) / 4.
+        With this ratio, the cells of a pair's table have the smallest noise variance, (2 V_count + V_agreement) / 4.
         """
         power = 1 if kind.cost == "rho" else 2  # a variance is inversely proportional to this power of the cost
 

@@ -62,7 +62,7 @@ def rule_classes(column: int, size: int, masks: Sequence[Mask]) -> list[int]:
 
 
 def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: float, least_ordered: float) -> np.ndarray:
-    """Group bins with few rows. Return the (n_bins,) group of every bin, numbered in the order of first bins.
+    """Group bins with few rows. Return the (n_bins,) group of every bin, numbered in the order of their first bins.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, s
 
 
 def grouped_rules(masks: Sequence[Mask], maps: Sequence[np.ndarray], layout: Layout) -> Plausibility:
-    """Translate rules about bins into rules about groups, whose bins they must treat alike."""
+    """Translate rules about bins into rules about groups of merged bins. Every rule must treat all bins of a group alike."""
     first = [np.unique(into, return_index=True)[1] for into in maps]
     grouped = []
     for mask in masks:

@@ -222,7 +222,8 @@ class NestedGenerator(MarginalsGenerator):
 
 
 class Nested(NestedGenerator, GaussianTables):
-    """For areas within areas: measures tables of each level with Gaussian noise, and draws rows level by level.
+    """For areas within areas, such as towns in regions: measures tables of each level with Gaussian noise, and draws rows
+    level by level.
 
     Examples
     --------

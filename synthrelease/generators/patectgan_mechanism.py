@@ -52,7 +52,9 @@ class Pairs:
         return len(self.columns)
 
     def places(self, bins: list[np.ndarray]) -> np.ndarray:
-        """Return the position of every row's cell in this array, (pairs, rows), given the (rows,) bins of every column."""
+        """Return the position of every row's cell in the array of all tables, (pairs, rows), given the (rows,) bins of
+        every column.
+        """
         cells = [start + bins[a] * self._sizes[b] + bins[b] for start, (a, b) in zip(self._starts, self.columns, strict=False)]
         return np.stack(cells)
 

@@ -56,7 +56,7 @@ def library_budget(rho: Fraction) -> float:
 
 
 def decompressed(values: np.ndarray, columns: Columns, supports: dict[int, np.ndarray]) -> np.ndarray:
-    """Divide the share of the last bin, into which MST merges bins with small noisy counts, evenly among them."""
+    """Divide the share of the last bin, into which MST merges bins with small noisy counts, evenly among these bins."""
     for axis, column in enumerate(columns):
         supported = supports[column]
         if not supported.all():
