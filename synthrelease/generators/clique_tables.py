@@ -15,7 +15,7 @@ from synthrelease.data.layout import Columns
 from synthrelease.generators.junction_tree import JunctionTree
 from synthrelease.generators.maximum_entropy import summed_onto
 
-_TOGETHER = 2**23  # Number of cells of the messages that are in memory at a time (64 MiB)
+_TOGETHER = 2**24  # Number of cells of the messages that are in memory at a time (128 MiB)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

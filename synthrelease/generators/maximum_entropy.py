@@ -650,6 +650,8 @@ def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Count
     prior or, without one, the uniform distribution over plausible cells.
     """
     uniform = [np.where(plausibility.structural_zeros(clique), -np.inf, 0.0) for clique in tree.cliques]
+    if prior is None and not plausibility.masks:
+        return uniform
     total, beliefs = tree.calibrate(uniform)
     if not np.isfinite(total):
         raise RejectedRound("the rules leave no plausible cell")
