@@ -44,7 +44,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from enum import Enum
-from functools import lru_cache, partial, wraps
+from functools import lru_cache, wraps
 from itertools import count, repeat
 from typing import TYPE_CHECKING, Generic, NamedTuple, ParamSpec, TypeVar
 
@@ -93,23 +93,19 @@ def _libraries(modules: int) -> ThreadpoolController:
 # Otherwise a worker whose parent was killed would wait some minutes for more work, and Ctrl-C, which a terminal sends to all
 # processes of a command, would make each of them print a traceback.
 
-_WorkersResult = TypeVar("_WorkersResult")
 SECONDS = 1.0
 """Seconds between two checks by a worker whether its parent process is still running."""
-_watching: set[int] = set()  # The process number of this worker, once the worker watches its parent; empty before
 
 
-def run_watched(parent: int, task: Callable[[], _WorkersResult]) -> _WorkersResult:
-    """Run a task in a worker that ends within about a second after its parent, or on Windows at its time limit.
+def end_with_parent(parent: int) -> None:
+    """Let this worker end within about a second after its parent, or on Windows at its time limit.
 
-    The parent passes its process number, because a worker whose parent has ended may already be the child of another
-    process when it starts its first task.
+    A worker calls this function before its first task. The parent passes its process number, because a worker whose parent
+    has ended may already be the child of another process.
     """
-    if os.name != "nt" and os.getpid() not in _watching:
-        _watching.add(os.getpid())
+    if os.name != "nt":
         set_core_limit(0)  # a worker may be older than the limit that its parent has set
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    return task()
 
 
 def _end_with(parent: int) -> None:
@@ -212,9 +208,10 @@ def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundRes
     from joblib import Parallel, delayed
 
     # max_nbytes=None: arrays travel through pipes; joblib would otherwise write private counts to files
-    parallel = Parallel(n_jobs=jobs, backend="loky", return_as="generator", pre_dispatch=jobs, batch_size=1, max_nbytes=None)
+    watched = {"initializer": end_with_parent, "initargs": (os.getpid(),)}
+    parallel = Parallel(jobs, "loky", return_as="generator", pre_dispatch=jobs, batch_size=1, max_nbytes=None, **watched)
     with deaf_children():
-        ordered = parallel(delayed(run_watched)(os.getpid(), partial(guarded, run_round)) for _ in repeat(None))
+        ordered = parallel(delayed(guarded)(run_round) for _ in repeat(None))
     died = False
     try:
         for result in ordered:  # noqa: UP028 ("yield from" would close joblib's generator outside the block below)

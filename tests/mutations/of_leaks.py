@@ -316,7 +316,7 @@ OF_LEAKS = (
         place="releasing.selection:_end_with",
         old="os._exit(1)",
         new="return",
-        tests=("tests/releasing/test_workers.py::test_a_worker_ends_soon_after_its_parent",),
+        tests=("tests/releasing/test_workers.py::test_workers_end_soon_after_a_parent_that_is_killed",),
     ),
     Mutation(
         name="processes: a crash leaves a core file",

@@ -18,36 +18,37 @@ from synthrelease.privacy.selection import SelectionRule
 from synthrelease.releasing.selection import deaf_children, select_by
 from tests.conftest import ROOT
 from tests.helpers.rounds import Holding
+from tests.whole.talker import end_session
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and numbers of parents of POSIX")
 
 ORPHAN = """
-import os, sys, time
-delay = float(sys.argv[1])
+import os, threading, time
 from functools import partial
-from synthrelease.releasing.selection import run_watched
-reading, writing = os.pipe()
-if os.fork() == 0:                 # a process that starts a worker and is killed
-    parent = os.getpid()
-    if os.fork() == 0:             # the worker, which gets its first task, and waits for more work
-        time.sleep(delay)
-        run_watched(parent, partial(os.write, writing, b"working"))
-        while True:
-            time.sleep(1)
-    time.sleep(1)
+from joblib.externals.loky.backend.popen_loky_posix import Popen
+from synthrelease.releasing.selection import _results
+
+launch, seconds = Popen._launch, float({seconds!r})
+def launched(*given):
+    launch(*given)
     os.kill(os.getpid(), 9)
-os.close(writing)
-print(os.read(reading, 100).decode(), len(os.read(reading, 100)))  # the second waits until the worker has gone
+if seconds:
+    threading.Thread(target=lambda: (time.sleep(seconds), os.kill(os.getpid(), 9)), daemon=True).start()
+else:
+    Popen._launch = launched
+for _ in _results(partial(time.sleep, 0.1), 2):  # rounds without an end
+    pass
 """
 
 
 @pytest.mark.slow
 @POSIX
-@pytest.mark.parametrize("delay", ["0", "1.5"], ids=["watching before", "with its first task after"])
-def test_a_worker_ends_soon_after_its_parent(delay: str) -> None:
-    command = [sys.executable, "-c", ORPHAN, delay]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
-    assert result.stdout.split() in (["working", "0"], ["0"])  # it may end before the task that comes after its parent
+@pytest.mark.parametrize("seconds", [0, 3], ids=["before their first task", "at work"])
+def test_workers_end_soon_after_a_parent_that_is_killed(seconds: int) -> None:
+    command = [sys.executable, "-c", ORPHAN.format(seconds=seconds)]
+    with subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=subprocess.DEVNULL) as parent:
+        assert parent.wait(60) == -signal.SIGKILL
+    end_session(parent.pid, 60.0)  # joblib would let a worker wait 300 seconds for its first task
 
 
 @POSIX
