@@ -163,11 +163,12 @@ def largest_clique(sizes: Sequence[int], sets: Iterable[Columns], most: float = 
     eliminated at once. A column v with a closed neighbourhood of size d is one if its row of (A A) * A sums to d^2, where A
     is the adjacency matrix with ones on its diagonal.
     """
-    linked = np.eye(len(sizes), dtype=np.float32)
     links = {(column, neighbour) for columns in sets for column in columns for neighbour in columns}
-    if links:
-        linked[tuple(zip(*links, strict=True))] = 1
-    cells, largest = np.array(sizes, dtype=float), 1.0
+    places = {column: place for place, column in enumerate(sorted({column for column, _ in links}))}
+    linked = np.zeros((len(places), len(places)), dtype=np.float32)
+    for column, neighbour in links:
+        linked[places[column], places[neighbour]] = 1
+    cells, largest = np.array([sizes[column] for column in places], dtype=float), float(max(sizes, default=1))
     while len(cells) and largest <= most:
         of_clique = np.where(linked > 0, cells, 1.0).prod(axis=1)
         gone = ((linked @ linked) * linked).sum(axis=1) == linked.sum(axis=1) ** 2

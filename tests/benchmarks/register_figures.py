@@ -22,7 +22,7 @@ from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.baselines.base import independent_columns
 from synthrelease.studio.drafting.public_file import read_public_file
-from synthrelease.studio.rehearsal.attempts import attempts_on_public
+from synthrelease.studio.rehearsal.attempts import Trials, run_attempts
 from synthrelease.studio.rehearsal.dependence import strongest_pairs
 
 SEED = 20261122
@@ -101,7 +101,9 @@ def compared(folder: Path, name: str, halves: tuple[Path, Path], fits: int) -> C
         for pair in strongest_pairs(register, missing)
         if pair.strong
     ]
-    attempts = attempts_on_public(spec, whole, SEED, [(0, number) for number in range(fits)])
+    attempts = run_attempts(
+        Trials(spec=spec, counts=whole, seed=SEED), [(0, number) for number in range(fits)], spec.generation_budget
+    )
     return Compared(
         distances=found,
         kept=1 - (ours - real) / (alone - real) if alone > real else math.nan,

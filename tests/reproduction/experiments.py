@@ -25,7 +25,7 @@ from synthrelease.resources import resource
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.baselines.swapping import PermutationSwapping
-from synthrelease.studio.rehearsal.attempts import AttemptResult, attempts_on_public
+from synthrelease.studio.rehearsal.attempts import AttemptResult, Trials, run_attempts
 from tests.reproduction.imputation import GappedTable, ImputedAnswers, NearestNeighbours, Neighbours, order_by_distance
 from tests.reproduction.tables import FORMULAS, Rows, markdown, printed
 
@@ -102,7 +102,7 @@ def generation_budget(generator: Generator, epsilon: Fraction) -> Fraction:
 def _on_births(spec: ReleaseSpec, attempts: list[tuple[int, int]]) -> list[AttemptResult]:
     """Run attempts on the simulated births with seeded noise, which protects nobody. Return their results."""
     table = read_public(resource("public_data/births_surrogate.csv.gz"), spec.schema, spec.input, spec.raw)
-    return attempts_on_public(spec, table, SEED, attempts)
+    return run_attempts(Trials(spec=spec, counts=table, seed=SEED), attempts, spec.generation_budget)
 
 
 def counties() -> Counts:

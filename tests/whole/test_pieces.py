@@ -30,7 +30,7 @@ from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.advice import one_round, shares_luck
-from synthrelease.studio.rehearsal.attempts import attempts_on_public
+from synthrelease.studio.rehearsal.attempts import Trials, run_attempts
 from tests.helpers.small import World
 from tests.helpers.tiny import write_config, write_data
 
@@ -232,7 +232,8 @@ def test_a_dry_run_and_a_rehearsal_divide_public_rows(tmp_path: Path) -> None:
     public = World.__new__(World)  # only its way of making a private table is needed
     public.layout = world
     rows = public.counts([code for code in range(8) for _ in range(45)])
-    found = [attempts_on_public(spec, rows, 1, [(0, number)])[0] for number in (0, 1, 0)]
+    trials = Trials(spec=spec, counts=rows, seed=1)
+    found = [run_attempts(trials, [(0, number)], spec.generation_budget)[0] for number in (0, 1, 0)]
     assert found[0].figures == found[2].figures != found[1].figures
     assert all(result.sensitivities[0] == pytest.approx(1 / 144) for result in found)  # the scored piece of 360
     assert rows.total == 360

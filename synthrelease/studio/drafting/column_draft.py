@@ -514,11 +514,15 @@ def _strengths(groups: np.ndarray) -> np.ndarray:
     diagonal.
     """
     n_columns, width = len(groups), _GROUPS + 1
-    flat = (groups[:, None, :] == np.arange(width)[None, :, None]).astype(np.float32).reshape(n_columns * width, -1)
+    held = groups[:, None, :] == np.arange(width)[None, :, None]
+    used = held.any(axis=2)  # many columns have fewer groups
+    flat, ends = held[used].astype(np.float32), [0, *np.cumsum(used.sum(axis=1)).tolist()]
     strengths = np.zeros((n_columns, n_columns))
     for first in range(0, n_columns, _TOGETHER):
         last = min(first + _TOGETHER, n_columns)
-        tables = (flat[: last * width] @ flat[first * width : last * width].T).reshape(last, width, last - first, width)
+        tables = np.zeros((last, width, last - first, width), dtype=np.float32)
+        cells = np.ix_(used[:last].ravel(), used[first:last].ravel())
+        tables.reshape(last * width, -1)[cells] = flat[: ends[last]] @ flat[ends[first] : ends[last]].T
         for column in range(first, last):
             strengths[column, :column] = cramers_v(tables[:column, :, column - first].astype(float))
     return strengths + strengths.T

@@ -39,7 +39,7 @@ from synthrelease.generators.junction_tree import JunctionTree
 from synthrelease.settings.columns import MOST_OF_RULE
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.drafting.column_draft import ColumnDraft
-from synthrelease.studio.rehearsal.attempts import AttemptResult, attempts_on_public
+from synthrelease.studio.rehearsal.attempts import AttemptResult, Trials, run_attempts
 from synthrelease.studio.rehearsal.closer_look import Yardstick, once_only
 from synthrelease.studio.rehearsal.dependence import Pair, PairTables, strongest_pairs, tied_pairs, valued
 from synthrelease.studio.rehearsal.plan_race import MANY, MOST_EXCESS, Kept
@@ -275,12 +275,12 @@ def settle(
     most : largest epsilon of all criteria, or None. If they need more after `FIRST_ATTEMPTS` fits (one fit for many
         columns), no further fits are made.
     """
-    fits = list[AttemptResult]()
+    fits, trials = list[AttemptResult](), Trials(spec=spec, counts=public, seed=seed)
     first = FIRST_ATTEMPTS if len(spec.schema.columns) <= MANY else 1
     for attempts in (ATTEMPTS,) if most is None else (first, ATTEMPTS):
         while len(fits) < attempts:
             progress(f"fit {len(fits) + 1} of {ATTEMPTS}")
-            fits += attempts_on_public(spec, public, seed, [(0, len(fits))])
+            fits += run_attempts(trials, [(0, len(fits))], spec.generation_budget)
         settled, standing = _settled(draft, spec, public, measures, fits)
         if most is not None and settled.epsilon > most:
             break

@@ -33,6 +33,7 @@ from synthrelease.studio.drafting.column_draft import (
     ALL,
     LEAST,
     NUMBER,
+    SOME,
     Answers,
     AskedFor,
     ColumnDraft,
@@ -659,9 +660,12 @@ def _counts(column: Answers, rows: PublicRows) -> np.ndarray | None:
 
 
 def _determine_each_other(first: np.ndarray, second: np.ndarray) -> bool:
-    pairs = np.unique(np.stack([first, second]), axis=1)
-    one_to_one = len(pairs.T) == len(np.unique(pairs[0])) == len(np.unique(pairs[1]))
-    return one_to_one and bool(((pairs[0] < 0) == (pairs[1] < 0)).all())
+    width = int(second.max()) + 2
+    for some in (slice(SOME), slice(None)):  # most pairs of columns already differ in the first rows
+        own, other = np.divmod(np.unique((first[some] + 1) * np.int64(width) + second[some] + 1), width)
+        if not len(own) == len(np.unique(own)) == len(np.unique(other)) or ((own == 0) != (other == 0)).any():
+            return False
+    return True
 
 
 def _codelists(

@@ -80,9 +80,9 @@ class Trials:
     priors: Mapping[str, Counts] = field(default_factory=dict)
     seed: int
 
-    @property
+    @cached_property
     def rows(self) -> PrivateCounts:
-        """Return the public rows in the type of private rows, for the code of a release. No budget is charged."""
+        """The public rows in the type of private rows, for the code of a release. No budget is charged."""
         return PrivateCounts(self.counts, Meter(()))
 
     def candidate(self, configuration: int | Configuration, entropy: SystemEntropy) -> Candidate:
@@ -117,13 +117,6 @@ def run_attempts(trials: Trials, attempts: Sequence[tuple[int, int]], generation
         table, fitted = prepared[number]
         results.append(_run(spec, table, seed, configuration, number, fitted))
     return results
-
-
-def attempts_on_public(
-    spec: ReleaseSpec, public: Counts, seed: int, attempts: Sequence[tuple[int, int]]
-) -> list[AttemptResult]:
-    """Run rounds of a release, given as pairs (configuration, number), on a public table with the planned budget."""
-    return run_attempts(Trials(spec=spec, counts=public, seed=seed), attempts, spec.generation_budget)
 
 
 def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number: int, prepared: Prepared) -> AttemptResult:

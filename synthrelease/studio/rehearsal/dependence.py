@@ -530,7 +530,11 @@ class _Search:
         """Return whether the model stays small enough with these tables. A single table that does not fit is remembered."""
         if len(tables) == 1 and tables[0] in self._refused:
             return False
-        fits = largest_clique(self.sizes, [*self.chosen, *self.rules, *tables], self.most_cells) <= self.most_cells
+        near, sets, others = set(chain.from_iterable(tables)), list[Columns](), [*self.chosen, *self.rules]
+        while linked := [columns for columns in others if not near.isdisjoint(columns)]:
+            others = [columns for columns in others if near.isdisjoint(columns)]
+            near, sets = near.union(*linked), sets + linked
+        fits = largest_clique(self.sizes, [*sets, *tables], self.most_cells) <= self.most_cells  # others fitted before
         if not fits and len(tables) == 1:
             self._refused.add(tables[0])
         return fits

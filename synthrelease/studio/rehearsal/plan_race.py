@@ -709,9 +709,11 @@ class PlanRace:
         This needs enough columns with two bins, few others, and a model of small tables.
         """
         layout, tied = self._table.layout, [mask.columns for mask in self._background.plausibility.masks]
-        generator, of_two = self.generator(raced.told, raced.purse, agreements=True), layout.sizes.count(2)
-        if of_two < _LEAST_FOR_AGREEMENTS or len(layout.sizes) - of_two > _MOST_FOR_OWN_TABLES:
+        of_two = layout.sizes.count(2)  # all their pairs are measured, so they are in one clique
+        few, many = of_two < _LEAST_FOR_AGREEMENTS, 2**of_two > _MOST_CELLS_OF_AGREEMENTS
+        if few or many or len(layout.sizes) - of_two > _MOST_FOR_OWN_TABLES:
             return False
+        generator = self.generator(raced.told, raced.purse, agreements=True)
         return generator.effort(layout) <= _MOST_CELLS_OF_AGREEMENTS and not any(generator.mistakes(layout, tied))
 
     def kept(self, raced: Raced, least: float = -math.inf, *, final: bool = False) -> Kept | None:

@@ -28,7 +28,7 @@ from synthrelease.studio.drafting.column_draft import ColumnDraft
 from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.drafting.text import Draft
-from synthrelease.studio.rehearsal.attempts import attempts_on_public
+from synthrelease.studio.rehearsal.attempts import Trials, run_attempts
 from synthrelease.studio.rehearsal.plan_race import Promise
 from tests.helpers.command_line import run
 from tests.helpers.drafts import draft, write_draft
@@ -204,7 +204,7 @@ def test_every_bin_of_numbers_holds_a_share_of_the_rows(folder: Path, spec: Rele
 def test_the_noise_of_every_figure_is_small_beside_its_threshold(folder: Path, spec: ReleaseSpec) -> None:
     public = read_public(folder / "public.csv", spec.schema, spec.input, spec.raw, spec.unit)
     assert 0.9 * len(clinic()) < public.total <= len(clinic())
-    again = attempts_on_public(spec, public, 5, [(0, 0), (0, 1)])
+    again = run_attempts(Trials(spec=spec, counts=public, seed=5), [(0, 0), (0, 1)], spec.generation_budget)
     kinds = {criterion.kind for criterion in spec.criteria}
     assert kinds >= {"absolute_marginal_error", "faithfulness"}
     for place, criterion in enumerate(spec.criteria):

@@ -24,11 +24,11 @@ def test_every_fit_of_a_draft_is_told_and_a_costly_draft_ends_early(
 ) -> None:
     """Six fits of a hundred columns took minutes without a word; criteria that cost 0.2 are known after two of them."""
     asked: list[list[tuple[int, int]]] = []
-    monkeypatch.setattr(criteria, "attempts_on_public", lambda *given: asked.append(given[3]) or [given[3][0][1]])
+    monkeypatch.setattr(criteria, "run_attempts", lambda *given: asked.append(given[1]) or [given[1][0][1]])
     settled = SimpleNamespace(epsilon=Fraction(1, 5))
     monkeypatch.setattr(criteria, "_settled", lambda *given: (settled, len(given[-1])))
     told: list[str] = []
-    spec = cast(ReleaseSpec, SimpleNamespace(schema=SimpleNamespace(columns=("a",))))
+    spec = cast(ReleaseSpec, SimpleNamespace(schema=SimpleNamespace(columns=("a",)), generation_budget=Fraction(1)))
     counts = Counts(Layout(columns=("a",), sizes=(2,)), np.array([0]))
     draft = cast(criteria.AcceptanceDraft, spec)
     assert criteria.settle(draft, spec, counts, (), 7, told.append, most) == (settled, n_fits)
