@@ -19,7 +19,7 @@ from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cache, lru_cache
 
-from synthrelease.privacy.exact_bounds import Between, complement, exponential, product
+from synthrelease.privacy.exact_bounds import Between, complement, exp_bounds, product
 
 # Probabilities of the normal distribution lie between whole numbers that certify them, to any number of bits (theory 9.14,
 # exact Gaussian curve).
@@ -38,7 +38,7 @@ def within(square: Fraction, bits: int) -> Between:
         return Between(0, 0)
     wide = bits + _NORMAL_GUARD
     room = math.ceil(square) + 2  # the series is at most e^(x^2 / 2) < 2^(x^2)
-    series, height = _series(square, wide), exponential(square / 2, wide + room)
+    series, height = _series(square, wide), exp_bounds(square / 2, wide + room)
     pi, above, below = _pi(wide), 2 * square.numerator << 3 * wide, square.denominator
     root = Between(math.isqrt(above // (below * pi.high)), math.isqrt(-(-above // (below * pi.low))) + 1)
     inside = product(product(series, height, wide + room), root, wide)
@@ -334,7 +334,7 @@ def delta_up(mu: Fraction, epsilon: Fraction) -> Fraction:
     far = float(mu / 2 + epsilon / mu)
     bits = _ROOT_GUARD + math.ceil(far * far)  # the smallest of these numbers is about e^(-far^2 / 2)
     near, beyond = below(mu / 2 - epsilon / mu, bits), below(-mu / 2 - epsilon / mu, bits)
-    shrink = exponential(epsilon, bits)
+    shrink = exp_bounds(epsilon, bits)
     return Fraction(near.high, 1 << bits) - Fraction(beyond.low, shrink.high)
 
 

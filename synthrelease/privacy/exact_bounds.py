@@ -46,8 +46,8 @@ class Geometric:
     def below(self, bits: int) -> Iterator[tuple[int, int]]:
         """Yield integer bounds on 2^bits Pr[X < i] = 2^bits (1 - r^i) / (1 - r^end), where r = exp(-rate)."""
         wide = bits + _LAW_GUARD
-        unit, (low, high) = 1 << wide, exponential(self.rate, wide)
-        least, most = complement(exponential(self.rate * self.end, wide), unit) if self.end else (unit, unit)
+        unit, (low, high) = 1 << wide, exp_bounds(self.rate, wide)
+        least, most = complement(exp_bounds(self.rate * self.end, wide), unit) if self.end else (unit, unit)
         ratio_low, ratio_high, whole, i = low, high, 1 << bits, 1
         while self.end is None or i < self.end:  # plain integers, because a choice of noise needs hundreds of bounds
             above = -((low - unit << bits) // least)
@@ -70,8 +70,8 @@ class HalfGaussian:
         ratio).
         """
         wide = bits + _LAW_GUARD
-        unit, fall = 1 << wide, exponential(2 * self.rate, wide)
-        ratio = exponential(self.rate, wide)
+        unit, fall = 1 << wide, exp_bounds(2 * self.rate, wide)
+        ratio = exp_bounds(self.rate, wide)
         weight, sums = ratio, [Between(unit, unit)]
         while weight.high >> _LAW_GUARD:
             sums.append(Between(sums[-1].low + weight.low, sums[-1].high + weight.high))
@@ -84,7 +84,7 @@ class HalfGaussian:
         yield Between(quotient(sums[-1], whole, bits).low, 1 << bits)
 
 
-def exponential(exponent: Fraction, bits: int) -> Between:
+def exp_bounds(exponent: Fraction, bits: int) -> Between:
     """Return integer bounds on 2^bits exp(-exponent), for an exponent above 0."""
     digits = bits * 30103 // 100_000 + 20
     down, up = Context(prec=digits, rounding=ROUND_FLOOR), Context(prec=digits, rounding=ROUND_CEILING)

@@ -62,7 +62,7 @@ from synthrelease.privacy.ledger_file import (
     connected,
     create,
     domain_of,
-    line,
+    one_line,
     printable,
     read_entries,
     read_head,
@@ -236,7 +236,7 @@ class Ledger:
         if charge.renyi is not None:
             raise BudgetError(f"The charge {charge.name!r} is a Renyi curve. A ledger needs its epsilon and delta.")
         epsilon, delta = amount("epsilon", charge.epsilon), amount("delta", charge.delta)
-        purpose = line("The purpose of a charge", purpose, 200)
+        purpose = one_line("The purpose of a charge", purpose, 200)
         try:
             domain = None if run.domain is None else domain_of(run.domain or "none")
         except ValueError:
@@ -431,7 +431,7 @@ def open_ledger(
     BudgetError : if the name or a limit cannot be used.
     """
     account = Statement(
-        dataset=line("The name of the dataset", dataset, 100),
+        dataset=one_line("The name of the dataset", dataset, 100),
         epsilon_limit=amount("The limit on epsilon", limit),
         delta_limit=amount("The limit on delta", delta_limit),
     )

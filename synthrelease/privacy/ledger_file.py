@@ -355,7 +355,7 @@ def summed(statement: Statement) -> Statement:
     return statement
 
 
-def line(name: str, text: str, longest: int) -> str:
+def one_line(name: str, text: str, longest: int) -> str:
     """Return a text that is one printable line of at most `longest` characters. Raises BudgetError for any other text."""
     if not (isinstance(text, str) and 0 < len(text) <= longest and text.isprintable() and text.strip() == text):
         raise BudgetError(
@@ -365,7 +365,7 @@ def line(name: str, text: str, longest: int) -> str:
 
 
 def printable(text: str, longest: int) -> str:
-    """Return a title as `line` accepts it: unprintable characters become spaces, and a long title is cut. The result may be
+    """Return a title as `one_line` accepts it: unprintable characters become spaces, and a long title is cut. The result may be
     ""."""
     return "".join(character if character.isprintable() else " " for character in text).strip()[:longest].strip()
 
@@ -456,7 +456,7 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
     ------
     OutputError : if a file already exists at the path, or if the ledger cannot be written.
     """
-    check_free(path)
+    check_no_ledger(path)
     temporary: Path | None = None
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
@@ -482,7 +482,7 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
             temporary.unlink(missing_ok=True)
 
 
-def check_free(path: Path) -> None:
+def check_no_ledger(path: Path) -> None:
     """Raise OutputError if no new ledger can be created at `path`. A head file without charges may be there."""
     if not os.path.isdir(path.parent):
         raise OutputError(f"Cannot create the ledger {path}, because the folder {path.parent} does not exist.")
@@ -673,7 +673,7 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
     number = 0
     try:
         statement = Statement(
-            dataset=line("The name", dataset, 100),
+            dataset=one_line("The name", dataset, 100),
             epsilon_limit=from_text(epsilon_limit),
             delta_limit=from_text(delta_limit),
             format=version,
@@ -684,8 +684,8 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
             entry = Entry(
                 previous=previous,
                 number=number,
-                started=line("The time", row[1], 40),
-                what=line("The purpose", row[2], 200),
+                started=one_line("The time", row[1], 40),
+                what=one_line("The purpose", row[2], 200),
                 epsilon=from_text(row[3]),
                 delta=from_text(row[4]),
                 domain=domain_of(row[5]),

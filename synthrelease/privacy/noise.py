@@ -22,8 +22,7 @@ from operator import index
 import numpy as np
 
 from synthrelease.privacy.grids import NoisyFigure, figure_sd, gaussian_scale, noise_grid, rounded_up
-from synthrelease.privacy.samplers import Scale, laplace
-from synthrelease.privacy.samplers import rounded_gaussian as rounded
+from synthrelease.privacy.samplers import Scale, laplace, normals
 
 # Private choices are drawn exactly: each probability is the stated rational expression, without rounding.
 #
@@ -204,7 +203,7 @@ class SystemEntropy:
 
     def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
         """Return (k,) int64 values plus continuous Gaussian noise, rounded to whole numbers; the distribution is exact."""
-        return np.asarray(values, dtype=np.int64) + rounded(Scale.at_least(Fraction(scale)), len(values), secrets.token_bytes)
+        return np.asarray(values, dtype=np.int64) + normals(Scale.at_least(Fraction(scale)), len(values), secrets.token_bytes)
 
     def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
         """Return (k,) int64 values plus one noise vector z, drawn exactly with Pr[z] proportional to exp(-rate max|z_i|)."""

@@ -18,7 +18,7 @@ from itertools import count
 
 import numpy as np
 
-from synthrelease.privacy.exact_bounds import Between, Geometric, HalfGaussian, Law, exponential
+from synthrelease.privacy.exact_bounds import Between, Geometric, HalfGaussian, Law, exp_bounds
 
 # The truncated negative binomial distribution of a hidden number of rounds is drawn exactly (theory 9.11, inversion of bits).
 
@@ -311,7 +311,7 @@ class Scale:
         return self.steps / Fraction(2) ** self.bits
 
 
-def rounded_gaussian(scale: Scale, size: int, read: Read) -> np.ndarray:
+def normals(scale: Scale, size: int, read: Read) -> np.ndarray:
     """Draw (size,) independent normal numbers with mean 0 and this standard deviation, rounded to whole numbers (int64)."""
     noise = np.empty(size, dtype=np.int64)
     for block in _blocks(size):
@@ -371,9 +371,9 @@ def resolve_rounded(scale: Scale, cell: int, offset: int, coin: int, read: Read)
     bits, taken = _BITS, False
     while True:
         low, high = (_exponent(cell, edge, bits) for edge in (offset, offset + 1))
-        if not taken and coin >= exponential(low, bits).high:
+        if not taken and coin >= exp_bounds(low, bits).high:
             return -1
-        taken = taken or coin < exponential(high, bits).low
+        taken = taken or coin < exp_bounds(high, bits).low
         units = Fraction((cell << bits) + offset), Fraction((cell << bits) + offset + 1)
         lower, upper = (_rounded(scale.value * unit / 2 ** (_CELL_BITS + bits)) for unit in units)
         if taken and lower == upper:

@@ -25,7 +25,7 @@ from fractions import Fraction
 import numpy as np
 from scipy import stats
 
-from synthrelease.privacy.samplers import Read, Scale, Table, digit_tables, laplace, rounded_gaussian
+from synthrelease.privacy.samplers import Read, Scale, Table, digit_tables, laplace, normals
 from tests.helpers.noise_laws import Cumulative, cells, counted, gaussian_below, laplace_below, p_values
 
 LEVEL = 0.001
@@ -68,7 +68,7 @@ class Pooled:
 
 
 def gaussian(scale: Fraction, size: int, read: Read) -> np.ndarray:
-    return rounded_gaussian(Scale.at_least(scale), size, read)
+    return normals(Scale.at_least(scale), size, read)
 
 
 def examined(name: str, scale: Fraction, draws: int, runs: int) -> bool:

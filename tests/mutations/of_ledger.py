@@ -189,7 +189,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: an existing ledger is overwritten",
         breaks="an account starts again from zero",
-        place="privacy.ledger_file:check_free",
+        place="privacy.ledger_file:check_no_ledger",
         old="if os.path.lexists(name):\n    raise _taken(name)",
         new="Path(name).unlink(missing_ok=True)",
         tests=(f"{TESTS}::test_opening_never_overwrites",),
@@ -199,8 +199,8 @@ OF_THE_LEDGER = (
         breaks="a forged ledger writes any text to the terminal",
         place="privacy.ledger_file:read_entries",
         old=(
-            'Entry(previous=previous, number=number, started=line("The time", row[1], 40), '
-            'what=line("The purpose", row[2], 200), '
+            'Entry(previous=previous, number=number, started=one_line("The time", row[1], 40), '
+            'what=one_line("The purpose", row[2], 200), '
             "epsilon=from_text(row[3]), delta=from_text(row[4]), domain=domain_of(row[5]), notes=notes_of(row[6], fixed))"
         ),
         new=(

@@ -89,7 +89,7 @@ OF_NOISE = (
     Mutation(
         name="inversion: exponentials of 28 digits",
         breaks="bounds are wrong",
-        place="privacy.exact_bounds:exponential",
+        place="privacy.exact_bounds:exp_bounds",
         old="down.exp(up.divide(above, below).copy_negate())",
         new="down.exp(-up.divide(above, below))",
         tests=(f"{LAWS}::test_bounds_of_an_exponential_hold_and_are_close",),
@@ -186,7 +186,7 @@ OF_NOISE = (
     Mutation(
         name="inversion: Gaussian noise has no sign",
         breaks="counts only grow",
-        place="privacy.samplers:rounded_gaussian",
+        place="privacy.samplers:normals",
         old="np.where(signs, -absolute, absolute)",
         new="np.where(signs, absolute, absolute)",
         tests=(f"{ROUNDED}::test_it_has_its_law",),

@@ -139,8 +139,8 @@ OF_PRICES = (
         name="Gaussian: the second term of delta grows twice as fast",
         breaks="delta is understated",
         place="privacy.curves:delta_up",
-        old="exponential(epsilon, bits)",
-        new="exponential(epsilon * Fraction(101, 100), bits)",
+        old="exp_bounds(epsilon, bits)",
+        new="exp_bounds(epsilon * Fraction(101, 100), bits)",
         tests=("tests/privacy/test_gaussian.py::test_two_parts_cost_what_they_cost_together",),
     ),
     Mutation(

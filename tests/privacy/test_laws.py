@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from synthrelease.privacy.exact_bounds import Geometric, HalfGaussian, Law, exponential
+from synthrelease.privacy.exact_bounds import Geometric, HalfGaussian, Law, exp_bounds
 from synthrelease.privacy.samplers import digit_tables, exact_floors
 
 SCALES = (Fraction(1, 50), Fraction(1, 3), Fraction(1), Fraction(22, 7), Fraction(20), Fraction(32))
@@ -29,14 +29,14 @@ def series(exponent: Fraction) -> tuple[Fraction, Fraction]:
 @pytest.mark.parametrize("bits", [64, 150])
 def test_bounds_of_an_exponential_hold_and_are_close(exponent: Fraction, bits: int) -> None:
     low, high = series(exponent)
-    found = exponential(exponent, bits)
+    found = exp_bounds(exponent, bits)
     assert found.low <= low * 2**bits
     assert high * 2**bits <= found.high <= found.low + 2
 
 
 @pytest.mark.parametrize("exponent", [Fraction(10**5), Fraction(10**300), Fraction(2) ** 1074])
 def test_exponentials_that_nothing_holds_lie_between_nothing_and_one_step(exponent: Fraction) -> None:
-    assert exponential(exponent, 128) == (0, 1)
+    assert exp_bounds(exponent, 128) == (0, 1)
 
 
 @cache

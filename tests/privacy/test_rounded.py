@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from synthrelease.privacy import samplers as rounded
-from synthrelease.privacy.samplers import Scale, cells, nearest, resolve_rounded, rounded_gaussian, surely_taken
+from synthrelease.privacy.samplers import Scale, cells, nearest, normals, resolve_rounded, surely_taken
 from tests.helpers.noise_laws import gaussian_below, p_values
 
 DRAWS = 200_000
@@ -21,7 +21,7 @@ SCALES = [Fraction(1, 2), Fraction(3), Fraction(4321, 99), Fraction(10**7, 3), F
 
 
 def drawn(scale: Fraction, size: int = DRAWS) -> np.ndarray:
-    return rounded_gaussian(Scale.at_least(scale), size, secrets.token_bytes)
+    return normals(Scale.at_least(scale), size, secrets.token_bytes)
 
 
 @pytest.mark.parametrize("scale", SCALES[:4], ids=str)
