@@ -110,10 +110,7 @@ def bins_in_cells(shape: tuple[int, ...]) -> np.ndarray:
 
 def steps_down(columns: int, largest: int) -> Iterable[_Step]:
     """List the marginals with at most `largest` of the columns, each once, depth-first, as pairs: the number of columns summed
-    over, and the remaining columns.
-
-    Each is computed from a larger one, also listed, by summing over one column.
-    """
+    over, and the remaining columns. Each is computed from a larger one, also listed, by summing over one column."""
     return _few_steps(columns, largest) if columns <= _FEW_COLUMNS else _steps(tuple(range(columns)), largest)
 
 
@@ -133,8 +130,7 @@ def _few_steps(columns: int, largest: int) -> tuple[_Step, ...]:
 _CELLS_A_ROW = 16  # Ratio of cells to distinct rows above which pairs of columns are counted from the rows
 KEPT_TABLES, KEPT_CELLS = 1024, 2 * DENSE_LIMIT
 """Largest number of marginals that are cached in addition to the whole table, and largest total number of values in them (64
-MiB).
-"""
+MiB)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -486,7 +482,9 @@ def _ordered(
         full = whole.sums(_codes([words[number] for number in chosen], [cells[number] for number in chosen]), layout)
     else:
         full = whole.get(columns)
-    return np.ascontiguousarray(full.transpose([columns.index(column) for column in order]))
+    ordered = full.transpose([columns.index(column) for column in order])
+    # sums along or beside a short last axis are slow
+    return np.asfortranarray(ordered) if ordered.shape[0] >= 4 * ordered.shape[-1] else np.ascontiguousarray(ordered)
 
 
 def _codes(words: Sequence[Sequence[np.ndarray]], cells: Sequence[int]) -> Iterator[np.ndarray]:
