@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthrelease.bundle.preview import preview, released_bytes
-from synthrelease.bundle.write import check_archive, check_free, keep_space, taking, write_archive, write_bundle
+from synthrelease.bundle.write import check_archive, check_free_name, keep_space, taking, write_archive, write_bundle
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import CalledPublic, check_not_public, tables_in
 from synthrelease.errors import BudgetError, InputError
@@ -180,7 +180,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     """
     if request.jobs < 1:
         raise InputError(f"jobs: expected at least 1, found {request.jobs}. Nothing was spent.")
-    check_free(request.out)
+    check_free_name(request.out)
     if request.archive is not None:
         check_archive(request.archive, request.out)
     spec.check_new()

@@ -193,7 +193,7 @@ def release_document(
         criteria=judged,
         files=files,
         versions=versions(spec),
-        written_by=own_version(),
+        written_by=VERSION,
         card=spec.card,
         flavour=FlavourPart.of(release.guarantee, planned["domain"]),
         bundle=spec.bundle,
@@ -255,14 +255,10 @@ def _figure_interval(part: CriterionPart, sensitivity: float, n: int) -> FigureI
     )
 
 
-def own_version() -> str:
-    return VERSION
-
-
 def versions(spec: ReleaseSpec) -> dict[str, str]:
     """Return the versions of Python, synthrelease and the libraries that the release used, and the commit if it is known."""
     libraries = dict.fromkeys(package for generator in spec.space.generators for package in generator.packages)
-    installed = {"python": platform.python_version(), "synthrelease": own_version()}
+    installed = {"python": platform.python_version(), "synthrelease": VERSION}
     installed |= {"commit": commit()} if commit() else {}
     installed |= {package: package_version(package) for package in (*_PACKAGES, *libraries)}
     return installed | writers(spec.bundle)

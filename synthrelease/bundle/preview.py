@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from synthrelease.bundle.document import column_parts, own_version, release_document, with_flavour, writers
+from synthrelease.bundle.document import column_parts, release_document, with_flavour, writers
 from synthrelease.bundle.estimates import ESTIMATED_LEVEL, estimates_files, with_errors, with_estimates
 from synthrelease.bundle.limits import with_file_ends
 from synthrelease.bundle.options import files_anew, made, placeholders, with_parts_anew
@@ -32,6 +32,7 @@ from synthrelease.published.names import further_names, kinds_of_rows, promised_
 from synthrelease.published.table import ReleasedTable, read_csv
 from synthrelease.releasing.attempt_costs import usual_rows
 from synthrelease.releasing.release import Release
+from synthrelease.resources import VERSION
 from synthrelease.sources.source import Source
 from synthrelease.spec import canonical
 from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
@@ -159,7 +160,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     )
     of_rows = made(spec, rows, anew=True)
     table = of_rows.table
-    changed = {"format": FORMAT, "card": card, "written_by": own_version()}
+    changed = {"format": FORMAT, "card": card, "written_by": VERSION}
     written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
     document = old.model_copy(update=changed | {"bundle": spec.bundle, "versions": written_by})
     document = document.model_copy(update={"intended_queries": list(spec.questions)})

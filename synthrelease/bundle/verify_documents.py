@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from synthrelease.bundle.document import own_version, package_version, processor
+from synthrelease.bundle.document import package_version, processor
 from synthrelease.bundle.estimates import (
     CSV,
     declared,
@@ -32,7 +32,7 @@ from synthrelease.published.measurements import EstimatesPart
 from synthrelease.published.names import FORMATS, STEM
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.checks import Check
-from synthrelease.resources import install
+from synthrelease.resources import VERSION, install
 from synthrelease.spec import canonical
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
     for name, content in expected.items():
         if name in files and files[name] != content:
             problems.append(f"{name}: {first_difference(content, files[name])}")
-    here_, writer = own_version(), document.written_by
+    here_, writer = VERSION, document.written_by
     if problems and here_ != writer:
         problems.append(f"synthrelease {writer} wrote the documents; this is {here_}. Run `verify` of that version")
     summary = f"{len(expected)} documents agree with release.json"
@@ -79,7 +79,7 @@ def other_rows(document: ReleaseDocument, table: ReleasedTable, files: Files, en
 
 def _of_other_writer(document: ReleaseDocument) -> str:
     """Return why Parquet files written here may differ in bytes, such as another version of pyarrow, or ""."""
-    running = {"synthrelease": own_version(), "pyarrow": package_version("pyarrow"), "processor": processor()}
+    running = {"synthrelease": VERSION, "pyarrow": package_version("pyarrow"), "processor": processor()}
     of_first = {"processor": "x86_64"}  # version 1.0.0 did not say it
     versions = of_first | dict(document.versions) | {"synthrelease": document.written_by}
     for name, version in running.items():
@@ -132,7 +132,7 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 
         computed = with_models(document, part, measured, files.get(canonical.NAME, b"")).models
         answers = [] if computed is None else computed.answers
-        problems = list(_unequal("models.answers", answers, part.answers, "the published sums give"))
+        problems = list(_disagreements("models.answers", answers, part.answers, "the published sums give"))
         problems += ["models: there must be one answer for each question"] if len(answers) != len(part.answers) else []
     summary = f"{so_many(0 if part is None else len(part.answers), 'answer')}, whose intervals follow from the published sums"
     return Check(name=ANSWERS, found=summary, problems=tuple(problems))
@@ -183,7 +183,7 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
             yield f"{name}: its lines differ from the lines of {CSV}"
 
 
-def _unequal(path: str, computed: Iterable[Any], stated: Iterable[Any], source: str) -> Iterator[str]:
+def _disagreements(path: str, computed: Iterable[Any], stated: Iterable[Any], source: str) -> Iterator[str]:
     for index, (right, listed) in enumerate(zip(computed, stated, strict=False)):
         if not _agree(right, listed):
             yield from differences(f"{path}[{index}]", right, listed, source)
@@ -239,7 +239,7 @@ def _estimate_problems(document: ReleaseDocument, part: EstimatesPart | None, fi
         estimates_of = so_many(len(part.intended), "estimate")
         yield f"intended: release.json has {estimates_of} for {so_many(len(computed.intended), 'intended question')}"
         return
-    yield from _unequal("intended", computed.intended, part.intended, "the noisy tables give")
+    yield from _disagreements("intended", computed.intended, part.intended, "the noisy tables give")
 
 
 # The files for statistical packages that [bundle] formats asks for.

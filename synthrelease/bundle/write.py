@@ -27,7 +27,7 @@ from typing import IO, TYPE_CHECKING
 from synthrelease.bundle.card.page import OfAllLanguages, markdown_bytes, page_bytes
 from synthrelease.bundle.catalogues import catalogue_entries
 from synthrelease.bundle.dataset import Dataset
-from synthrelease.bundle.document import column_parts, measurements_bytes, own_version, release_document, selection_part
+from synthrelease.bundle.document import column_parts, measurements_bytes, release_document, selection_part
 from synthrelease.bundle.estimates import estimates_files, with_errors, with_estimates
 from synthrelease.bundle.formats import statistical_files
 from synthrelease.bundle.metadata import citation_bytes, datapackage_bytes, deployment_bytes
@@ -61,6 +61,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import page_name
 from synthrelease.published.options import PlanOfYearsPart
 from synthrelease.published.table import ReleasedTable
+from synthrelease.resources import VERSION
 from synthrelease.spec import canonical
 from synthrelease.spec.release_spec import ReleaseSpec
 
@@ -94,7 +95,7 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
         commitment=1,
         title=spec.title,
         specification=spec.digest,
-        program=own_version(),
+        program=VERSION,
         ledger=head,
         charges=ChargePart.of(spec.plan.total),
         selection=selection_part(spec),
@@ -294,23 +295,14 @@ MAX_NAME = 200
 """Largest number of bytes in the folder's name. File systems allow 255, and the temporary name is longer."""
 
 
-def check_free(folder: str | Path) -> Path:
-    """Check, before private data are read, that a new folder can be written to this path.
-
-    Raises
-    ------
-    OutputError : if something exists at the path, or its parent cannot be written to.
-    """
-    return check_free_name(Path(folder))
-
-
-def check_free_name(path: Path) -> Path:
-    """Check that a new file or folder can be created with this name.
+def check_free_name(path: str | Path) -> Path:
+    """Check, before private data are read, that a new file or folder can be created with this name.
 
     Raises
     ------
     OutputError : if something exists at the path, its name is too long, or its parent cannot be written to.
     """
+    path = Path(path)
     if os.path.lexists(path):
         raise OutputError(f"{path} exists already. Nothing was overwritten. Choose another name.")
     parent = path.absolute().parent
@@ -336,7 +328,7 @@ def taking(path: str | Path, *, spends: bool = False) -> Iterator[Path]:
     ------
     OutputError : if another run has reserved the name, something exists at the path, or the path cannot be written to.
     """
-    path = check_free_name(Path(path))
+    path = check_free_name(path)
     workspace, lock = _take(path, spends)
     try:
         check_free_name(path)  # another run may have removed the folder meanwhile
@@ -579,7 +571,7 @@ def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[Ne
     ------
     OutputError : if something exists at `folder` by now, or if the disk cannot be written to.
     """
-    folder = check_free(folder)
+    folder = check_free_name(folder)
     failed = partial("Cannot write the release {} ({}). The planned budget is spent.".format, folder)
     with _whole_or_not_at_all(folder, workspace, failed) as temporary:
         os.mkdir(temporary, 0o700)

@@ -350,11 +350,11 @@ def card(
     target : Write the files to this new folder.
     bundle : Write the finished release in this folder again, with new texts. By default a preview is written.
     """
-    from synthrelease.bundle.write import check_free, new_folder, signing_key, write_folder
+    from synthrelease.bundle.write import check_free_name, new_folder, signing_key, write_folder
     from synthrelease.spec.load import load_spec
 
     spec = load_spec(config)
-    check_free(target)
+    check_free_name(target)
     key = signing_key(sign, password_file)
     if bundle is None:
         from synthrelease.bundle.preview import preview

@@ -461,13 +461,13 @@ def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, 
         release to DIR/release.
     charges : Print each charge of the privacy budget (births and published; off by default, always on for paper).
     """
-    from synthrelease.bundle.write import check_free
+    from synthrelease.bundle.write import check_free_name
     from synthrelease.data.texts import program
     from synthrelease.resources import resource
 
     if release not in BIRTHS:
         library("pandas", "pandas", f"the simulated files of demo --release {release}", "frames")
-        check_free(out)
+        check_free_name(out)
         out.mkdir()
         (five_years if release is Shipped.years else DEMONSTRATIONS[release].show)(out, jobs)
         return

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease import __version__
-from synthrelease.bundle.write import check_free, taking, write_folder
+from synthrelease.bundle.write import check_free_name, taking, write_folder
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.persons import ROOM
@@ -279,7 +279,7 @@ def scout(
     and unlisted codes have bins of their own, and numbers beyond the bounds count as the bound (theory 1.7, resizing, case b;
     theory 1.9, first rows of a person, d).
     """
-    check_free(out)
+    check_free_name(out)
     check_noise(scouting)
     check_memory(scouting)
     check_delta(scouting.cap.delta, scouting.rows)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.bundle import write as folder
-from synthrelease.bundle.write import check_free, write_bundle
+from synthrelease.bundle.write import check_free_name, write_bundle
 from synthrelease.errors import OutputError
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec
@@ -113,7 +113,7 @@ def test_an_existing_folder_or_link_is_not_overwritten(coins: Release, tmp_path:
         write_bundle(coins, tmp_path / "out")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     with pytest.raises(OutputError, match="Nothing was overwritten"):
-        check_free(tmp_path / "link")
+        check_free_name(tmp_path / "link")
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -142,8 +142,8 @@ def test_two_releases_of_the_same_data_differ(coins: Release, tmp_path: Path) ->
 def test_a_name_that_is_too_long_for_a_temporary_one_is_refused_beforehand(tmp_path: Path) -> None:
     """Not after the budget is spent."""
     with pytest.raises(OutputError, match="this name has more than 200 bytes"):
-        check_free(tmp_path / ("é" * 101))
-    assert check_free(tmp_path / ("x" * 200)) == tmp_path / ("x" * 200)
+        check_free_name(tmp_path / ("é" * 101))
+    assert check_free_name(tmp_path / ("x" * 200)) == tmp_path / ("x" * 200)
 
 
 def test_the_files_bear_no_time(bundle: Path) -> None:
