@@ -24,7 +24,7 @@ import numpy as np
 from synthrelease.criteria.groupings import Grouping
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
-from synthrelease.data.member_counts import atoms_of, cached
+from synthrelease.data.member_counts import atoms_of, cached_if_binned
 from synthrelease.data.schema import Transformation
 
 _PRODUCTS = 2**30  # Largest count at which a 64-bit integer can contain the difference of two products of counts
@@ -118,7 +118,7 @@ class RowsOfGroups:
             cells = rows_of_bins(rows, self._place, on_atoms, len(atoms))
             return sums_of_rows(cells, self._clipped(atoms.known_numbers))
 
-        return cached(table, ("values by group", self.column, grouping.name, self.range), summed)
+        return cached_if_binned(table, ("values by group", self.column, grouping.name, self.range), summed)
 
     @property
     def _place(self) -> int:
@@ -173,8 +173,8 @@ class Windows:
         return bool((self.middle < 0).any())
 
     def rows(self, counts: Counts) -> Counts:
-        key = ("bins by group", self.column, self.grouping.name)
-        return cached(counts, key, lambda: rows_of_bins(counts, self.column, self.grouping, counts.layout.sizes[self.column]))
+        key, size = ("bins by group", self.column, self.grouping.name), counts.layout.sizes[self.column]
+        return cached_if_binned(counts, key, lambda: rows_of_bins(counts, self.column, self.grouping, size))
 
     def excess(self, counts: Counts) -> np.ndarray:
         """Return the (n_groups,) excesses max(B - q n_g, A - (1 - q) n_g), times the denominator of q. Of the n_g rows of

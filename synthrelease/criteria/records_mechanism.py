@@ -31,7 +31,7 @@ from synthrelease.criteria.records import (
 )
 from synthrelease.data.counts import Counts, few_rows
 from synthrelease.data.layout import Layout
-from synthrelease.data.member_counts import atoms_of, cached
+from synthrelease.data.member_counts import atoms_of, cached_if_binned
 from synthrelease.data.schema import Binning
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def original_records(table: Counts, columns: RegressionColumns) -> Records:
         places = [columns.transformation.schema.layout.index(name) for name in columns.names]
         return atoms_of(table, columns.transformation).project(places)
 
-    rows = cached(table, ("records", columns.names), projected)
+    rows = cached_if_binned(table, ("records", columns.names), projected)
     numbers = [columns.of_atoms(*column) for column in zip(columns.names, columns.wanted, columns.numbers, strict=True)]
 
     def valued() -> Records:
@@ -71,7 +71,7 @@ def original_records(table: Counts, columns: RegressionColumns) -> Records:
         # column after column in memory, because all computations are elementwise in columns
         return Records(values=values.compress(whole, axis=1).T, counts=rows.counts[whole])
 
-    return cached(table, ("values", columns.names, *(axis.tobytes() for axis in numbers)), valued)
+    return cached_if_binned(table, ("values", columns.names, *(axis.tobytes() for axis in numbers)), valued)
 
 
 def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records:

@@ -30,7 +30,7 @@ from synthrelease.data.counts import (
     words_of,
 )
 from synthrelease.data.layout import MOST_AXES, CellLimit, Columns, Layout
-from synthrelease.data.member_counts import cached
+from synthrelease.data.member_counts import cached_if_binned
 
 # These functions sum full arrays (one axis per column) over columns or to coarser bins, and broadcast marginals back.
 
@@ -334,7 +334,7 @@ def differences(
     sizes = Counter(map(len, names_wanted))
     swept = {size for size, number in sizes.items() if 2 * number >= math.comb(width, size) and size < width}
     most = max((largest, *swept))
-    together = (_pairs_apart(left, right) if most == 2 else None) or sub_tables(whole, most)
+    together = (_differences_of_pairs(left, right) if most == 2 else None) or sub_tables(whole, most)
     for columns, values in together if most else ():
         if len(columns) <= largest or (len(columns) in swept and columns in names_wanted):
             yield columns, values
@@ -343,13 +343,13 @@ def differences(
             yield columns, whole.values(columns)
 
 
-def _pairs_apart(left: Counts, right: Counts) -> Iterator[tuple[Columns, np.ndarray]] | None:
+def _differences_of_pairs(left: Counts, right: Counts) -> Iterator[tuple[Columns, np.ndarray]] | None:
     """Return the cached marginals of left - right on all single columns and pairs, or None if full arrays can be used or memory
     is short."""
     sizes = left.layout.sizes
     if has_full_array(left.layout) or _cells_of_pairs(sizes) > KEPT_CELLS or math.prod(sorted(sizes)[-2:]) > DENSE_LIMIT:
         return None
-    ours, others = (cached(table, "pairs", partial(_pairs_of, table)) for table in (left, right))
+    ours, others = (cached_if_binned(table, "pairs", partial(_pairs_of, table)) for table in (left, right))
     return ((columns, values - others[columns]) for columns, values in ours.items())
 
 
@@ -378,7 +378,7 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
     if largest == together == 2 and max(cells) ** 2 <= DENSE_LIMIT and all(part.addends.exact for part in whole.parts):
         yield from _pairs(whole, groups, cells)
         return
-    words = _words(whole, groups, cells)
+    words = _words_of_groups(whole, groups, cells)
     for chosen in combinations(range(len(groups)), together):
         columns = tuple(sorted(column for number in chosen for column in groups[number]))
         # large columns first: summing out the first column leads to most of the tables
@@ -454,7 +454,7 @@ def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iter
             yield chosen, branch[depth][1]
 
 
-def _words(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> list[list[np.ndarray]]:
+def _words_of_groups(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> list[list[np.ndarray]]:
     """Encode the cells of each part of a table as integers, for each group of columns. Empty for a full array, or if a group
     has more than DENSE_LIMIT cells."""
     if whole.whole is not None or max(cells) > DENSE_LIMIT:

@@ -46,7 +46,7 @@ class BinnedCounts(Counts):
         return self._cache[key]
 
 
-def cached(table: Counts, key: Hashable, make: Callable[[], Result]) -> Result:
+def cached_if_binned(table: Counts, key: Hashable, make: Callable[[], Result]) -> Result:
     """Return the result of `make()`, cached by a `BinnedCounts`."""
     return table.cached(key, make) if isinstance(table, BinnedCounts) else make()
 

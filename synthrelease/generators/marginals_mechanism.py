@@ -31,7 +31,7 @@ import numpy as np
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import Lattice, lattice
-from synthrelease.data.member_counts import BinnedCounts, cached
+from synthrelease.data.member_counts import BinnedCounts, cached_if_binned
 from synthrelease.data.schema import STEPS
 from synthrelease.generators.adaptive_mechanism import Gaussian, Laplace, PrivateTables
 from synthrelease.generators.agreements import AgreeingPairs, NoisyAgreements
@@ -94,7 +94,7 @@ def measure_tables(
     counts: Counts, tables: list[tuple[tuple[int, ...], Fraction]], kind: type[CountNoise], entropy: SystemEntropy
 ) -> tuple[NoisyMarginal, ...]:
     """Measure every table j with noise, at its own cost eps_j or rho_j."""
-    marginals, measured = cached(counts, "marginals", partial(lattice, counts)), []
+    marginals, measured = cached_if_binned(counts, "marginals", partial(lattice, counts)), []
     for columns, cost in tables:
         exact = marginals.get(columns)
         noisy = _BY_LAW[kind].noisy(exact.ravel(), sensitivity=TABLE_CHANGE, part=cost, entropy=entropy)
