@@ -27,9 +27,9 @@ from synthrelease.published.options import (
     GeographyPart,
     LevelPart,
     MarginPart,
+    MarksGroupPart,
     MarksPart,
     MembersPart,
-    NumberPart,
     PartitionPart,
     PopulationPart,
     ScoutPart,
@@ -147,7 +147,7 @@ def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
         parts["geography"] = GeographyPart(levels=[LevelPart(column=name, areas=count) for name, count in levels])
     if (marks := spec.options.marks) is not None:
         groups = ((name, {column: list(labels) for column, labels in group.items()}) for name, group in marks.groups.items())
-        parts["marks"] = MarksPart(groups=[NumberPart(column=name, marks=group) for name, group in groups])
+        parts["marks"] = MarksPart(groups=[MarksGroupPart(column=name, marks=group) for name, group in groups])
     return parts
 
 

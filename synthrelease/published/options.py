@@ -646,7 +646,7 @@ class GeographyPart(Part):
         return tuple((above.column, (level.column,)) for above, level in pairwise(self.levels))
 
 
-class NumberPart(Part):
+class MarksGroupPart(Part):
     """A column that states, for each row, which indicators of a group apply, such as which diagnoses a person has.
 
     Attributes
@@ -665,7 +665,7 @@ class MarksPart(Part):
     """
 
     facts: ClassVar[tuple[Fact, ...]] = (("specification", "marks"),)
-    groups: Annotated[list[NumberPart], Field(min_length=1)]
+    groups: Annotated[list[MarksGroupPart], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _different(self) -> MarksPart:

@@ -24,7 +24,7 @@ from synthrelease.generators.counters import Counters
 from synthrelease.privacy.charges import GENERATION, Meter, gaussian
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published.document import ReleaseDocument, read_strictly
-from synthrelease.published.options import MarksPart, NumberPart
+from synthrelease.published.options import MarksGroupPart, MarksPart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.alone import rebuild
 from synthrelease.published.verify.options import KnownFiles, of_marks
@@ -288,7 +288,7 @@ def test_other_groups_than_those_of_the_specification_are_found(document: Releas
     assert isinstance(part, MarksPart)
     assert list(option_problems(document, spec)) == []
     group = part.groups[0]
-    other = NumberPart(column=group.column, marks={**group.marks, "alive": ["yes"]})
+    other = MarksGroupPart(column=group.column, marks={**group.marks, "alive": ["yes"]})
     changed = MarksPart(groups=[other, *part.groups[1:]])
     expected = ["marks.groups[0].marks.alive[0]: release.json has 'yes', the specification gives 'no'"]
     assert list(option_problems(document.model_copy(update={"marks": changed}), spec)) == expected

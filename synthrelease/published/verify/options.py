@@ -27,9 +27,9 @@ from synthrelease.published.options import (
     CalibrationPart,
     GeographyPart,
     ImputationPart,
+    MarksGroupPart,
     MarksPart,
     MembersPart,
-    NumberPart,
     PartitionPart,
     PopulationPart,
     ScoutPart,
@@ -497,7 +497,7 @@ def _marks_problems(document: ReleaseDocument, part: MarksPart, bundle: KnownFil
             yield from _miscounted(group, document, bundle)
 
 
-def _miscounted(group: NumberPart, document: ReleaseDocument, bundle: KnownFiles) -> Iterator[str]:
+def _miscounted(group: MarksGroupPart, document: ReleaseDocument, bundle: KnownFiles) -> Iterator[str]:
     counts = bundle.table.counts
     indices = {column.name: index for index, column in enumerate(document.columns)}
     number = np.zeros(len(counts), dtype=np.int64)
