@@ -36,8 +36,7 @@ Limit = tuple[int, int, int]
 
 
 def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: float) -> Mapping[int, list[Limit]]:
-    """Return limits on single counts, by cell number, from measured sums in which one cell has a different score from all
-    others.
+    """Return limits on single counts, by cell number, from measured sums in which all cells but one have the same score.
 
     Such a sum determines the count of this cell, because the total is known.
     """

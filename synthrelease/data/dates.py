@@ -1,10 +1,10 @@
 """Read dates in the formats that a specification states, and compute parts of a date, such as the year.
 
 A format consists of %Y (four digits), %m and %d (one or two digits), %b (Jan to Dec, in English, in any case), and other,
-literal characters. A month or day next to another directive must have two digits, as in the ISO 8601 format yyyy-mm-dd. A time
-of day after T, a space or a colon is ignored. Formats may be joined by " or "; each date is read by the first that matches it.
-Two-digit years are refused, because they do not determine the century, and month names in other languages, because the result
-could differ between computers.
+literal characters. A month or day next to another directive must have two digits, and so must both in the ISO 8601 format
+yyyy-mm-dd, if it is the only one. A time of day after T, a space or a colon is ignored. Formats may be joined by " or "; each
+date is read by the first that matches it. Two-digit years are refused, because they do not determine the century, and month
+names in other languages, because the result could differ between computers.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class CountedRows:
     n_rows : the public number of all rows; with a key, of persons times their largest number of records; for linked tables, of
         keys.
     problems : the forbidden values that occurred, as pairs of a column's position and a kind: MISSING, OUTSIDE or WRONG (see
-        `data.misfits`).
+        `data.misfits`). If there are any, `cells` is incomplete and must not be used.
     misfits : for each such pair, the number of rows whose value has no bin; also the entries of READ and KEYS.
     """
 

@@ -1,5 +1,5 @@
-"""Read a private file or a table of a database, and count its rows by atomic cells. No other part of the program handles
-private rows.
+"""Read a private file or a table of a database, and count its rows by atomic cells (combinations of the finest bins). No
+other part of the program handles private rows.
 
 Public rules in the specification determine how each value is treated: as missing, as outside the bounds, as plausible or not.
 By default, no value can stop the program: a text that is not a number counts as a missing value. With "error", the program

@@ -1,6 +1,6 @@
 """Read a database in a separate thread, so that the user, a signal or a time limit can stop the reading.
 
-While a library runs C code, Python cannot run signal handlers, and a view may never be computed. So another thread calls the
+While a library runs C code, Python cannot run signal handlers, and computing a view may never end. So another thread calls the
 library and reads the next batch in advance, and the main thread waits in Python and uses the library's own method to stop it.
 """
 

@@ -88,6 +88,7 @@ class AgreeingPairs:
         return min(range(1, len(self.columns) + 1), key=variance)
 
     def costs(self, part: Fraction, kind: type[CountNoise]) -> tuple[Fraction, Fraction]:
+        """Return the cost of one changed count and of one changed agreement. Replacing a record costs at most `part`."""
         ratio = self.ratio(kind)
         of_agreement = part / self.price(ratio)
         return ratio * of_agreement, of_agreement

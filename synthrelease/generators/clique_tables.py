@@ -149,6 +149,8 @@ def pair_shares(
 def _passed_on(tree: JunctionTree, given: np.ndarray, entered: Columns, joint: np.ndarray, separator: Columns) -> np.ndarray:
     """Return the joint shares of some bins and the cells of the next separator (`separator`), given the shares of these
     bins in each cell of the separator before (`entered`).
+
+    `joint` has the shares of the clique on `entered`, followed by the other columns of `separator`.
     """
     common = [axis for axis, column in enumerate(entered) if column in separator]
     front, left = range(len(common)), [entered[axis] for axis in common]

@@ -345,6 +345,9 @@ class SharedNoise:
     """One noise vector that many numbers share at the cost of one. It is treated as continuous because its scale is large
     (theory 9.18, one noise for many numbers).
 
+    The radius k has a gamma distribution with shape `size` + 1. Given k, the entries are independent and uniform between
+    -k and k.
+
     Attributes
     ----------
     scale : sensitivity / epsilon.

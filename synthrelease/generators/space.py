@@ -53,7 +53,7 @@ def join(column: Column, binnings: Sequence[Binning]) -> Binning:
 
 @dataclass(frozen=True, kw_only=True)
 class ConfigurationSpace:
-    """All configurations that a release may try.
+    """All configurations that a release may try: the product of the binnings of each column, generators and projections.
 
     Draws are uniform, independent and with replacement, from a distribution that is fixed beforehand. With other schemes,
     such as taking turns or avoiding rejected configurations, the selection theorem would not hold (theory 2.3, what rounds

@@ -104,7 +104,7 @@ def gaussian_scale(variance: Fraction) -> float:
 
 
 def laplace_tail(*, sensitivity: float, epsilon: Fraction, probability: Fraction) -> float:
-    """Return a limit that the error of a statistic released by `laplace_figure` exceeds with at most this probability.
+    """Return a limit that the signed error of a statistic released by `laplace_figure` exceeds with at most this probability.
 
     The limit is in the units of the statistic, on the grid of a table with one row. The quantile is exact for the discrete
     distribution: Pr[noise >= k steps] = a^k / (1 + a) with a = exp(-1/scale). One step is added for the rounding to the grid.

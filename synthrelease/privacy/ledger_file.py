@@ -620,7 +620,7 @@ def _check_names(path: Path) -> None:
 
 
 def _is_odd(path: Path) -> bool:
-    """Return whether something other than a regular file has this name, even if SQLite deletes it meanwhile."""
+    """Return whether something other than a regular file has this name. False if SQLite has deleted the file."""
     try:
         return not stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:

@@ -384,7 +384,7 @@ def secret_bytes(number: int) -> bytes:
 
 
 def _check_room(values: np.ndarray, scale: float) -> None:
-    """Raise ValueError for integers that noise could move beyond 64 bits, or to the lowest one, which represents NaN."""
+    """Raise ValueError for integers that noise could move beyond 64 bits, and for the lowest one, which represents NaN."""
     highest, lowest = int(values.max(initial=0)), int(values.min(initial=0))
     if not (scale <= 2.0**55 and lowest >= -_MAX_STEPS and highest <= _MAX_STEPS):
         raise ValueError("the noise scale or the values are too large for exact 64-bit noise")

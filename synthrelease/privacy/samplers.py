@@ -234,9 +234,9 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
 
     Notes
     -----
-    Z is the difference of two geometric variables G with Pr[G >= k] = a^k, a = exp(-1 / scale). The digits of G in base 256 are
-    independent, with the distributions of `digit_tables` (theory 9.12, digits of a geometric variable). Each digit is drawn
-    exactly by `Table.draw` (theory 9.11, inversion of bits), from bits that are used for this digit only.
+    Z is the difference of two independent geometric variables G with Pr[G >= k] = a^k, a = exp(-1 / scale). The digits of G in
+    base 256 are independent, with the distributions of `digit_tables` (theory 9.12, digits of a geometric variable). Each digit
+    is drawn exactly by `Table.draw` (theory 9.11, inversion of bits), from bits that are used for this digit only.
     """
     tables = digit_tables(scale)
     noise = np.empty(size, dtype=np.int64)

@@ -473,7 +473,7 @@ def ragged(expected: int, fields: int) -> Unreadable:
 
 
 def wrong_quotes(long: bool, longest: int, row: int) -> str:
-    """Return the message about an unpaired quotation mark, or, if `long` is true, about a field that may also be too long."""
+    """Return the message about an unpaired quotation mark or, if `long` is true, about one or a field that is too long."""
     if long:
         return f"{_place(row)} contains an open quote, or a field of more than {longest:,} characters."
     return f"{_place(row)} contains an open quote, or text after a closing quote. Quotes around a field must be in pairs."
