@@ -88,7 +88,7 @@ def judged(statistic: str, term: Term, tables: PublishedTables, question: Questi
 
 def _tells_bin(median: Term, tables: PublishedTables, question: Question) -> bool:
     """Return whether the interval of a median is one bin, or shorter than half of the distance between the first and last
-    bin.
+    bin of the column.
     """
     column = tables.release.by_name[question.parts[0].column]
     first, middle, last = (column.labels.index(label) if label else -1 for label in median.bins or ("", "", ""))

@@ -253,7 +253,7 @@ def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | 
 
 def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
     """Return an upper bound on the probability that the exact value lies above its interval, or None for an estimated
-    interval.
+    or missing interval.
     """
     how = None if part.interval is None else part.interval.how
     if how is None or how == "redrawn noise":

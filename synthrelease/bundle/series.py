@@ -38,7 +38,7 @@ def part(value: Series, document: ReleaseDocument) -> SeriesPart:
 
 
 def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> SeriesPart:
-    """Create this section again, for a bundle that is rewritten or corrected.
+    """Create the section `series` again, for a bundle that is rewritten or corrected.
 
     A new erratum must correct the release that is being rewritten. If this release is itself an erratum, it continues to
     correct the same earlier release.

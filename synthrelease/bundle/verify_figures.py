@@ -201,8 +201,9 @@ def _expected_sums(
 
 
 def _generator(document: ReleaseDocument) -> tuple[MeasuringGenerator | None, Fraction]:
-    """Return the generator that measured the published tables, and its budget. The generator is None without tables or a
-    single charge.
+    """Return the generator that measured the published tables, and its budget.
+
+    The generator is None if it measures no tables, or if the release states no charge for it, or several.
     """
     settings = document.configuration["generator"]
     generator = GENERATORS[str(settings.get("family"))].model_validate(settings)

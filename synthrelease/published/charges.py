@@ -362,10 +362,10 @@ class JointTestPart(Part):
 
 
 class BoundsPart(Part):
-    """The probability (`risk_exact`) that a bound on a criterion value, computed from published noisy measurements, is too
-    low.
+    """The probability (`risk_exact`) that at least one bound on a criterion value is too low.
 
-    It is divided evenly among the possible `transformations`, and then among the sums that the bounds of each use.
+    Such bounds are computed from published noisy measurements. The probability is divided evenly among the possible
+    `transformations`, and then among the sums that the bounds of each use.
     """
 
     risk_exact: ExactText

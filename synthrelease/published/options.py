@@ -533,9 +533,9 @@ class DesignPart(Part):
 
     Attributes
     ----------
-    weight : the column of the table with the design weight.
+    weight : the column of the table with the design weight, or null.
     strata, clusters : columns of the private file. No column of the table shows the cluster of a row.
-    groups : the column of the table with the random groups of clusters.
+    groups : the column of the table with the random groups of clusters, or null.
     effect : the design effects that `source` states: one for all columns, or one for each of some columns.
     """
 

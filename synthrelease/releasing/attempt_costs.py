@@ -69,6 +69,7 @@ def usual_rows(spec: ReleaseSpec) -> int:
 
 
 def attempt_costs(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCost, ...]:
+    """Return the cost of the most expensive attempt of each generator family, the slowest family first."""
     rows, layout = rows or usual_rows(spec), finest(spec)
     families: dict[str, list[Generator]] = {}
     for generator in spec.space.generators:

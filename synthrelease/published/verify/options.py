@@ -280,8 +280,8 @@ def _released_priors(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: ReleaseDocument, files: Files) -> Iterator[str]:
-    """Yield the first difference between a release and the one that it claims to correct: it would be a further release
-    that spent budget.
+    """Yield the first difference between a release and the one that it claims to correct: a release that differs is a
+    further release, which spent budget.
     """
     for name in ("specification", "n_rows", "guarantee", "charges", "criteria", "configuration", "columns"):
         if getattr(document, name) != getattr(old, name):

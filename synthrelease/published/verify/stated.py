@@ -61,7 +61,10 @@ class Commitment:
         return cls(name=path.name, part=part, digest=" ".join(digest[start : start + 16] for start in range(0, 64, 16)))
 
     def covers(self, document: ReleaseDocument) -> bool:
-        """Return whether the commitment was made for this year and run of the multi-year plan."""
+        """Return whether the commitment was made for this year and run of the multi-year plan.
+
+        It is True if the commitment or the release belongs to no plan.
+        """
         planned, years = self.part.years, _years(document)
         if planned is None or years is None:
             return True

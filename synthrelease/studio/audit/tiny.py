@@ -327,9 +327,10 @@ def public_sequence(layout: Layout, size: int) -> Rows:
 
 
 def coupling(pair: FilePair, size: int, sequence: Sequence[int]) -> Coupling:
-    """Return a joint distribution of the resized tables of two neighbouring files that differ by at most one replaced row.
+    """Return a joint distribution of the resized tables of two neighbouring files.
 
-    It follows the proof (theory 1.6, coupling of resized tables).
+    In every outcome, the two tables differ by at most one replaced row. The distribution follows the proof (theory 1.6,
+    coupling of resized tables).
     """
     shared, (last, other_last) = pair.shared, pair.lasts
     most = len(shared) + 1  # number of rows of the first file that are not excluded

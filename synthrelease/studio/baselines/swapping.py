@@ -71,14 +71,18 @@ def least_epsilon(largest_stratum: int) -> float:
 
 
 def best_rate(largest_stratum: int) -> float:
-    """Return the swap rate with the smallest nominal epsilon: its odds are sqrt(b + 1), so nearly every record is selected."""
+    """Return the swap rate with the smallest nominal epsilon, for a largest stratum of b records.
+
+    Its odds are sqrt(b + 1), so nearly every record is selected.
+    """
     odds = math.exp(least_epsilon(largest_stratum))
     return odds / (1 + odds)
 
 
 def rates_for(epsilon: float, largest_stratum: int) -> tuple[float, float]:
-    """Return the two swap rates with this nominal epsilon, the lower rate first: their odds are (b + 1) e^-epsilon and
-    e^epsilon.
+    """Return the two swap rates with this nominal epsilon, the lower rate first.
+
+    Their odds are (b + 1) e^-epsilon and e^epsilon, for a largest stratum of b records.
 
     Raises
     ------

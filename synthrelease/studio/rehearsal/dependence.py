@@ -411,7 +411,7 @@ class _Search:
         return (*sorted(self.chosen), *((column,) for column in range(len(self.sizes)) if column not in within))
 
     def triples(self) -> list[Columns]:
-        """Return triples of columns in which chosen tables have at least two of the three pairs.
+        """Return triples of columns that could be chosen next: chosen tables have at least two of the three pairs.
 
         If there are many columns and many such triples, only those with the strongest associations are returned.
         """
