@@ -362,7 +362,7 @@ def bound(
         query_read, given_read = parse_condition(query, published), parse_condition(given, published)
         minus_read = None if minus is None else parse_condition(minus, published)
         measure = _Measure(knowledge, mean, given_read, query_read, minus_read, None)
-    file_range, binned = measure.range(), measure.binned()
+    file_range, binned = measure.file_range(), measure.binned_range()
     kept_rows = knowledge.kept
     rows = kept_rows.in_words(RISK * (1 - confidence))
     return Bound(
@@ -422,13 +422,13 @@ class _OfMembers:
         self.slots = [_of_rows(knowledge, of_slot, number, slot) for slot, of_slot in enumerate(question.slots)]
         self.kind, self.unit = self.slots[0].kind, self.slots[0].unit
 
-    def range(self) -> Range:
+    def file_range(self) -> Range:
         """Return the released answer, with bounds on the answer (for a mean, of exact values) in the file."""
-        return self._over([measure.range() for measure in self.slots])
+        return self._over([measure.file_range() for measure in self.slots])
 
-    def binned(self) -> Range | None:
-        """Return the same as `range` for representative values, or None for a share, or if these values are exact."""
-        ranges = [measure.binned() for measure in self.slots]
+    def binned_range(self) -> Range | None:
+        """Return the same as `file_range` for representative values, or None for a share, or if these values are exact."""
+        ranges = [measure.binned_range() for measure in self.slots]
         return None if ranges[0] is None else self._over([measure for measure in ranges if measure])
 
     def _over(self, of_slots: list[Range]) -> Range:
@@ -453,11 +453,11 @@ class _Contrast:
     def __init__(self, first: _Measure | _OfMembers, second: _Measure | _OfMembers):
         self.first, self.second, self.kind, self.unit = first, second, first.kind, first.unit
 
-    def range(self) -> Range:
-        return self.first.range().minus(self.second.range())
+    def file_range(self) -> Range:
+        return self.first.file_range().minus(self.second.file_range())
 
-    def binned(self) -> Range | None:
-        first, second = self.first.binned(), self.second.binned()
+    def binned_range(self) -> Range | None:
+        first, second = self.first.binned_range(), self.second.binned_range()
         return None if first is None or second is None else first.minus(second)
 
     def question(self) -> str:
@@ -485,12 +485,12 @@ class _Measure:
         columns = {self.mean} if self.mean else set()
         return columns.union(self.given.columns, *(condition.columns for condition in conditions if condition))
 
-    def range(self) -> Range:
+    def file_range(self) -> Range:
         """Return the released answer, with bounds on the answer (for a mean, of exact values) in the file."""
         return self._asked(values=True)
 
-    def binned(self) -> Range | None:
-        """Return the same as `range` for representative values, or None if there is no mean, or if these values are exact."""
+    def binned_range(self) -> Range | None:
+        """Return the same as `file_range` for representative values, or None without a mean, or if these values are exact."""
         if self.mean is None or tells_values(self.release.by_name[self.mean]):
             return None
         return self._asked(values=False)

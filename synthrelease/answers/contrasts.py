@@ -64,18 +64,18 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
 def of_medians(name: str, unit: str, first: Term, second: Term) -> Term:
     """Return the difference of two quantiles, whose intervals hold at the same time because each gets half of the risk."""
 
-    def less(first_end: float | None, second_end: float | None) -> float | None:
+    def difference(first_end: float | None, second_end: float | None) -> float | None:
         return None if first_end is None or second_end is None else first_end - second_end
 
     return Term(
         name=name,
         group="",
         unit=unit,
-        estimate=less(first.estimate, second.estimate),
-        low=less(first.low, second.high),
-        high=less(first.high, second.low),
-        population_low=less(first.population_low, second.population_high),
-        population_high=less(first.population_high, second.population_low),
+        estimate=difference(first.estimate, second.estimate),
+        low=difference(first.low, second.high),
+        high=difference(first.high, second.low),
+        population_low=difference(first.population_low, second.population_high),
+        population_high=difference(first.population_high, second.population_low),
     )
 
 
@@ -104,7 +104,7 @@ def _both(first: Average, second: Average, level: float, scale: Callable[[float]
     """
     of_file, of_population = zip(intervals(first, level, scale), intervals(second, level, scale), strict=True)
     pair = [
-        less(*groups, _correlation(*ratios))
+        difference_of_intervals(*groups, _correlation(*ratios))
         for groups, ratios in zip((of_file, of_population), _pairs(first, second), strict=True)
     ]
     if scale is None:  # the possible range of the groups also limits a difference
@@ -137,7 +137,7 @@ def intervals(group: Average, level: float, scale: Callable[[float], float] | No
     return [(ends[side], free.file.quotient + group.middle, ends[side + 1]) for side in (0, 2)]
 
 
-def less(first: Interval, second: Interval, correlation: float) -> Interval:
+def difference_of_intervals(first: Interval, second: Interval, correlation: float) -> Interval:
     """Subtract two estimates whose errors have a known correlation. For shares, an infinite end means a share of 0 or 1."""
     if not (math.isfinite(first[2]) and math.isfinite(second[0])):  # the denominator of a ratio may be 0
         return _NOTHING

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from synthrelease.answers.averages import Average, Sampling, groups, term_in, term_of
-from synthrelease.answers.contrasts import Interval, intervals, less, of_means, of_medians, of_shares
+from synthrelease.answers.contrasts import Interval, difference_of_intervals, intervals, of_means, of_medians, of_shares
 from synthrelease.answers.limits import RISK, check_confidence, measured_times
 from synthrelease.answers.models import answered_by_models
 from synthrelease.answers.questions import Question, about, other_meaning, parse_question, tells_values
@@ -350,7 +350,7 @@ def stated_change(earlier_part: IntendedEstimatePart, later_part: IntendedEstima
     of_bins = later_part.binned_low is not None
     if of_bins != (earlier_part.binned_low is not None):
         return None
-    low, middle, high = less(later, earlier, 0.0)
+    low, middle, high = difference_of_intervals(later, earlier, 0.0)
     return StatedChange(estimate=middle, low=low, high=high, unit=later_part.unit, of_bins=of_bins)
 
 

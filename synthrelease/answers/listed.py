@@ -22,7 +22,7 @@ from synthrelease.answers.averages import count_error, groups, rows_of, shares_o
 from synthrelease.answers.estimates import answered
 from synthrelease.answers.limits import measured_times
 from synthrelease.answers.questions import Columns, Condition, Question, over_cells, parse_question
-from synthrelease.answers.stated import asked_of, judged, possible_width, told
+from synthrelease.answers.stated import asked_of, is_estimable, judged, possible_width
 from synthrelease.answers.tables import PublishedTables
 from synthrelease.answers.words import BINNED_INTERVAL, INTERVAL, Term
 from synthrelease.data.questions import Kind
@@ -362,7 +362,7 @@ def _line(
     wide.
     """
     low, high, *of_population = (getattr(term, name) for name in ends)
-    if not told(low, high, width) or (value is None and kind != "count"):
+    if not is_estimable(low, high, width) or (value is None and kind != "count"):
         return EstimateLine(statistic=kind, told=NOT_ESTIMABLE, **common)
     values = (value, error, low, high, *of_population)
     return EstimateLine(statistic=kind, **dict(zip(NUMBERS, values, strict=False)), **common)

@@ -17,7 +17,7 @@ from synthrelease.answers.averages import Average, Ratio, Sampling, possible, te
 from synthrelease.answers.contrasts import of_means
 from synthrelease.answers.limits import RISK, KeptRows, check_confidence
 from synthrelease.answers.slopes import Moments, check_noise, coefficients
-from synthrelease.answers.stated import POPULATION, hidden, told
+from synthrelease.answers.stated import POPULATION, hidden, is_estimable
 from synthrelease.answers.tables import PublishedTables
 from synthrelease.answers.words import CONSTANT, INTERVAL, Estimate, Term
 from synthrelease.data.questions import split_question
@@ -359,7 +359,7 @@ def _with_room(term: Term, room: float) -> Term:
 
 
 def _judged(term: Term, possible_width: float) -> Term:
-    return term if term.estimate is not None and told(term.low, term.high, possible_width) else hidden(term)
+    return term if term.estimate is not None and is_estimable(term.low, term.high, possible_width) else hidden(term)
 
 
 def measured_questions(part: ModelsPart) -> dict[str, dict[str, list[Number]]]:

@@ -70,15 +70,15 @@ def judged(statistic: str, term: Term, tables: PublishedTables, question: Questi
     if Sampling.of(question, tables.release).reasons:
         term = term.without(POPULATION)
     weights = tables.release.by_name[question.weight].value_limits[1] if question.weight else np.ones(1)
-    if statistic == "share" and not told(term.rows_low, term.rows_high, tables.kept.most * float(weights.max())):
+    if statistic == "share" and not is_estimable(term.rows_low, term.rows_high, tables.kept.most * float(weights.max())):
         term = term.without(("rows", "rows_low", "rows_high", "population_rows_low", "population_rows_high"))
     if statistic in QUANTILES:
         return term if _tells_bin(term, tables, question) else hidden(term)
     if statistic in _DIFFERENCES:
-        return term if told(term.low, term.high) and term.estimate is not None else hidden(term)
+        return term if is_estimable(term.low, term.high) and term.estimate is not None else hidden(term)
     possible, by_bins = possible_width(statistic, tables, question), term.binned_low is not None
-    has_own = told(term.low, term.high, possible)
-    is_told = told(term.binned_low, term.binned_high, possible) if by_bins else has_own
+    has_own = is_estimable(term.low, term.high, possible)
+    is_told = is_estimable(term.binned_low, term.binned_high, possible) if by_bins else has_own
     if statistic != "slope" and by_bins and not has_own:
         term = term.without(INTERVAL)
         names = filter(None, (question.parts[0].column, question.weight))
@@ -95,7 +95,7 @@ def _tells_bin(median: Term, tables: PublishedTables, question: Question) -> boo
     return middle >= 0 and (first == last or last - first < WIDEST * (column.present - 1))
 
 
-def told(low: float | None, high: float | None, possible: float = math.inf) -> bool:
+def is_estimable(low: float | None, high: float | None, possible: float = math.inf) -> bool:
     """Return whether an interval covers less than half of the possible range."""
     return low is not None and high is not None and high - low < WIDEST * possible
 

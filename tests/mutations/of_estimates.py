@@ -126,7 +126,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a statistic that is not estimable gets a number",
         breaks="meaningless numbers appear among valid numbers",
-        place="answers.stated:told",
+        place="answers.stated:is_estimable",
         old="high - low < WIDEST * possible",
         new="True",
         tests=("tests/answers/test_listed.py",),
@@ -390,7 +390,7 @@ OF_ESTIMATES = (
     Mutation(
         name="a contrast: the lower end is too close",
         breaks="the interval misses more often than stated",
-        place="answers.contrasts:less",
+        place="answers.contrasts:difference_of_intervals",
         old="middle - _together(first[1] - first[0], second[2] - second[1], correlation)",
         new="middle - 0.97 * _together(first[1] - first[0], second[2] - second[1], correlation)",
         tests=(f"{WIDTHS}::test_the_ends_of_contrasts",),
