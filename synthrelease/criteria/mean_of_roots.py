@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 class MeanOfRoots(Criterion):
     """The largest error of a mean over roots, such as households. Each root has a number h, such as the number of its
-    children. The value is max over groups g of |sum_g (h - p_g)| / m_g. The sum is over the original roots of group g that
-    have a number; the candidate has m_g such roots, with mean p_g. The value equals the error of the mean if the size of
-    the group is right.
+    children. The value is max over groups g of |sum_g (h - p_g)| / m_g. The sum is over the n_g original roots of group g
+    that have a number; the candidate has m_g such roots, with mean p_g. The value equals the error of the mean if the size
+    of the group is right.
 
     Privacy
     -------
