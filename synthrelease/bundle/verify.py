@@ -50,7 +50,8 @@ def verify_bundle(
     earlier : folders of other releases of the same register, to check what this release states about them.
     commitment : a file that `synthrelease commit` wrote before the run.
     plan : whether the plan and the statements about criterion values are checked with the classes of the program.
-    documents : whether all documents that follow from release.json and the table are written again and compared.
+    documents : whether all documents that follow from release.json and the table are written again and compared. Without
+        `plan` and `documents`, only checks that need nothing but the folder are run.
     trust : packages that the release used and whose code may run here, in the version that release.json states. Checks that
         need another package end without a result.
     progress : function that is called with each phase.

@@ -147,7 +147,10 @@ def _are_rounded(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _unit_of(values: np.ndarray, rows: np.ndarray) -> int:
-    """Return the unit, such as 60 minutes, that divides the numbers of at least 90% of the rows, or 0 if there is none."""
+    """Return the unit, such as 60 minutes, that divides the numbers of at least 90% of the rows, or 0 if there is none.
+
+    At least six multiples of it occur, on average more than twice as often as other numbers.
+    """
     for unit in (60, 30, 15, 12):
         whole = values % unit == 0
         others = rows[~whole].mean() if not whole.all() else 0.0
