@@ -91,7 +91,7 @@ def scout(request: ScoutRequest) -> None:
     )
     bins = document.bins()
     screen.print(
-        f"Each count has noise with a standard deviation of {document.deviation:,.0f}. The file has {document.rows:,} rows. A "
+        f"Each count has noise with a standard deviation of {document.noise_sd:,.0f}. The file has {document.rows:,} rows. A "
         f"draft gets {sum(drafted.n_bins for drafted in bins)} bins in {so_many(len(bins), 'column')}."
     )
     screen.print(

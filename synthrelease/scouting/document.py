@@ -133,14 +133,14 @@ class ScoutDocument(Part):
         return self.value_of(Cap)
 
     @property
-    def share(self) -> Fraction:
+    def cost_per_table(self) -> Fraction:
         """The privacy cost of each noisy table, as a rho, or as an epsilon if delta is 0."""
         return Fraction(self.tables_exact) / sum(part.column.queries for part in self.columns)
 
     @property
-    def deviation(self) -> float:
+    def noise_sd(self) -> float:
         """The standard deviation of the noise of a count, in rows."""
-        return self.cap.deviation(self.share)
+        return self.cap.deviation(self.cost_per_table)
 
     @property
     def margin(self) -> int:
@@ -149,7 +149,7 @@ class ScoutDocument(Part):
 
     def margin_of(self, noises: int) -> int:
         """Return the 95% margin of error, in rows, of a sum of `noises` noisy counts."""
-        return math.ceil(self.quantile * self.deviation * math.sqrt(noises) + 0.5)
+        return math.ceil(self.quantile * self.noise_sd * math.sqrt(noises) + 0.5)
 
     @property
     def quantile(self) -> float:
@@ -166,7 +166,7 @@ class ScoutDocument(Part):
         return self.cap.deviation(self.cap.cost - Fraction(self.tables_exact), (moved, moved))
 
     def bins(self) -> list[ScoutedBins]:
-        return [bins_of(part, self.rows, self.deviation) for part in self.columns]
+        return [bins_of(part, self.rows, self.noise_sd) for part in self.columns]
 
 
 def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:

@@ -118,7 +118,7 @@ def _cap_words(document: ScoutDocument) -> str:
 
 def _cap_problems(document: ScoutDocument) -> Iterator[str]:
     texts = sum(part.kind == "texts" for part in document.columns)
-    if Fraction(document.rare_exact) != (texts * text_threshold(document.share)[1] if texts else 0):
+    if Fraction(document.rare_exact) != (texts * text_threshold(document.cost_per_table)[1] if texts else 0):
         yield "cap: the stated probability does not follow from the thresholds of texts"
     if not 0 < Fraction(document.tables_exact) < document.cap.cost:
         yield "cap: the cost of the tables must be above 0 and below the whole cost, because the dependence costs a part"
@@ -131,7 +131,7 @@ def _table_problems(document: ScoutDocument, other: bool) -> Iterator[str]:
 
     `other` states whether another version of the program, which may choose other cells, wrote the scout.
     """
-    least = 0 if document.cap.pure else text_threshold(document.share)[0]
+    least = 0 if document.cap.pure else text_threshold(document.cost_per_table)[0]
     figure, number = document.dependence, len(document.columns)
     if len({part.name for part in document.columns}) < number:
         yield "columns: two columns have the same name"
@@ -141,7 +141,7 @@ def _table_problems(document: ScoutDocument, other: bool) -> Iterator[str]:
         column, name = part.column, part.name
         if column.kind == "number":
             edges = part.lower_limits
-            chosen = sorted({*edges} & {*column.atoms}) if other else column.second_look(part.first, document.deviation)
+            chosen = sorted({*edges} & {*column.atoms}) if other else column.second_look(part.first, document.noise_sd)
             if edges != tuple(chosen):
                 yield f"{name}: the cells of the second table do not follow from the first table"
             if len(part.first) != len(column.cells) + 2 or len(part.second) != len(edges) + 2 or part.counts:

@@ -47,7 +47,7 @@ def _answers(document: ScoutDocument) -> dict[str, Any]:
     return {
         "rows": document.rows,
         "things": _things(document),
-        "deviation": round(document.deviation, 9),
+        "deviation": round(document.noise_sd, 9),
         "quantile": round(document.quantile, 9),
         "columns": columns,
     }
@@ -65,14 +65,14 @@ def _values(document: ScoutDocument) -> dict[str, Any]:
         "kinds": _KINDS,
         "things": _things(document),
         "promise": _promise(document),
-        "deviation": f"{round(document.deviation):,}",
+        "deviation": f"{round(document.noise_sd):,}",
         "distance": f"{100 * document.dependence.value:.2g}",
         "distance_deviation": f"{100 * document.dependence_deviation:.1g}",
         "unlisted": [part.name for part in document.columns if part.kind == "texts"],
         "tables": sum(part.column.queries for part in document.columns),
         "unit": "epsilon" if cap.pure else "rho",
         "delta": f"{float(cap.delta):g}",
-        "share": decimal_text(Fraction(document.share)),
+        "share": decimal_text(Fraction(document.cost_per_table)),
         **{name: decimal_text(amount) for name, amount in amounts.items()},
     }
 

@@ -130,20 +130,20 @@ class Scouting:
         return self.cap.cost * (1 - OF_DEPENDENCE)
 
     @property
-    def share(self) -> Fraction:
+    def cost_per_table(self) -> Fraction:
         """The privacy cost of each noisy table, as a rho, or as an epsilon if delta is 0."""
         return self.tables / queries(self.columns)
 
     @property
-    def deviation(self) -> float:
-        return self.cap.deviation(self.share)
+    def noise_sd(self) -> float:
+        return self.cap.deviation(self.cost_per_table)
 
     def looks(self) -> dict[str, Charge]:
         """Return the charge of each step of the scout, such as "first look"; their sum is the cost of the scout."""
         texts, numbers = (sum(column.kind == kind for column in self.columns) for kind in ("texts", "number"))
         listed = len(self.columns) - texts - numbers
         of_tables = {"texts": texts, "first look": numbers + listed, "second look": numbers}
-        costs = {name: self.share * count for name, count in of_tables.items() if count}
+        costs = {name: self.cost_per_table * count for name, count in of_tables.items() if count}
         costs["dependence"] = self.cap.cost * OF_DEPENDENCE
         state = mechanism if self.cap.pure else gaussian
         return {name: state(name, cost, "noisy counts") for name, cost in costs.items()}
@@ -217,7 +217,7 @@ def needed_rows(deviation: float) -> int:
 
 def check_noise(scouting: Scouting) -> None:
     """Raise BudgetError if five standard deviations of the noise of a count exceed 3% of the rows, too much for a draft."""
-    deviation, cap = scouting.deviation, scouting.cap
+    deviation, cap = scouting.noise_sd, scouting.cap
     if not 5 * deviation <= MOST_NOISE * scouting.rows:
         cost = f"{'epsilon' if cap.pure else 'rho'} = {decimal_text(cap.cost)}"
         tables = so_many(queries(scouting.columns), "noisy table")
@@ -323,12 +323,12 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
     """
     from synthrelease.scouting.scout_mechanism import MOST_ROWS, dependence, frequent_texts, noisy_tables
 
-    columns, looks, deviation = scouting.columns, scouting.looks(), scouting.deviation
+    columns, looks, deviation = scouting.columns, scouting.looks(), scouting.noise_sd
     found = dict[str, dict[str, int]]()
     if charge := looks.get("texts"):
         unlisted = {column.name: column.missing for column in columns if column.kind == "texts"}
         texts = count_texts(data, unlisted, scouting.policy, [charge], scouting.unit)
-        threshold, _ = text_threshold(scouting.share)
+        threshold, _ = text_threshold(scouting.cost_per_table)
         found = texts.spend(charge, partial(frequent_texts, threshold=threshold, charge=charge, entropy=entropy))
     categories = {name: [text for text in counts if text] for name, counts in found.items()}
     schema = schema_of(columns, categories)

@@ -98,7 +98,7 @@ def found_categories(folder: Path, private: PublicFile) -> tuple[Counter[str], s
             exact["" if text is None else text.strip()] += rows
         for text, rows in exact.items():
             if rows > document.rows / 100 and text and text not in column.missing:
-                told = which if document.rows / 100 >= needs * document.deviation else f"{which}, too much noise"
+                told = which if document.rows / 100 >= needs * document.noise_sd else f"{which}, too much noise"
                 counted[told] += 1
                 if text in drafted.codes:
                     counted[f"{told}, found"] += 1

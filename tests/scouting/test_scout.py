@@ -97,7 +97,7 @@ def test_without_noise_the_counts_are_those_of_the_file(tmp_path: Path) -> None:
         table = part.second or [*part.counts.values(), ROWS - sum(part.counts.values())]
         assert sum(table) == ROWS
     old = document.columns[0]
-    edges = old.column.second_look(old.first, document.deviation)
+    edges = old.column.second_look(old.first, document.noise_sd)
     inside = [int(row[0]) for row in rows if row[0].isdigit() and row[0] != "999"]
     for low, high, count in zip(edges, [*edges[1:], 10**6], old.second, strict=False):
         assert count == sum(low <= age < high for age in inside)
@@ -129,7 +129,7 @@ def test_the_scout_is_charged_and_verified(made: tuple[Path, ScoutDocument]) -> 
     assert report.passed, [check.problems for check in report.checks]
     assert read_scout(folder / "scout")[0] == document
     assert document.rows == ROWS
-    assert 5 * document.deviation <= 0.03 * ROWS
+    assert 5 * document.noise_sd <= 0.03 * ROWS
 
 
 def test_counts_lie_within_their_noise(made: tuple[Path, ScoutDocument]) -> None:
@@ -140,7 +140,7 @@ def test_counts_lie_within_their_noise(made: tuple[Path, ScoutDocument]) -> None
             *zip(noisy.first, clean.first, strict=True),
             *((noisy.counts[text], clean.counts[text]) for text in noisy.counts),
         ]
-        assert all(abs(left - right) < 6 * document.deviation for left, right in pairs)
+        assert all(abs(left - right) < 6 * document.noise_sd for left, right in pairs)
     error = abs(document.dependence.value - truth.dependence.value)
     assert error < 6 * document.dependence_deviation + 0.02  # and bins that differ
 
@@ -153,12 +153,12 @@ def test_intervals_of_counts_csv_hold_the_exact_counts(made: tuple[Path, ScoutDo
     towns = towns.model_copy(update={"counts": {text: count - 500 for text, count in towns.counts.items()}})
     exact_rest = document.rows - sum(towns.counts.values())
     for _ in range(drawn):
-        counts = {text: count + round(rng.normal(0, document.deviation)) for text, count in towns.counts.items()}
+        counts = {text: count + round(rng.normal(0, document.noise_sd)) for text, count in towns.counts.items()}
         columns = [part.model_copy(update={"counts": counts}) if part.name == "town" else part for part in document.columns]
         content = files_of(document.model_copy(update={"columns": columns}))["counts.csv"].decode()
         row = next(row for row in csv.DictReader(io.StringIO(content)) if (row["column"], row["value"]) == ("town", OTHER))
         held += int(row["lower"]) <= max(0, exact_rest) <= int(row["upper"])
-    assert exact_rest > 10 * document.deviation
+    assert exact_rest > 10 * document.noise_sd
     assert held / drawn > 0.85
 
 
@@ -291,7 +291,7 @@ def test_rare_days_are_counted_and_drafted_by_month(tmp_path: Path) -> None:
     assert exact_counts.columns[1].other == 1
     open_ledger(tmp_path / "a.ledger", "visits", 2, delta_limit="1e-9")
     document = scout(asked(ROWS + 1, columns), Source.of(path), tmp_path / "a.ledger", tmp_path / "scout")
-    assert ROWS / 365 < 7 * document.deviation < ROWS / 12
+    assert ROWS / 365 < 7 * document.noise_sd < ROWS / 12
     draft = write_scouted_draft("visits", tmp_path / "scout", tmp_path)
     seen = load_spec(draft.configuration).schema["seen"]
     released = next(iter(seen.alternatives.values()))
@@ -405,7 +405,7 @@ def test_pure_counts_have_laplace_noise_and_intervals(pure: tuple[Path, ScoutDoc
         for noisy, clean in zip(document.columns, truth.columns, strict=True)
         for left, right in zip([*noisy.first, *noisy.counts.values()], [*clean.first, *clean.counts.values()], strict=True)
     ]
-    scale = document.deviation / 2**0.5
+    scale = document.noise_sd / 2**0.5
     beyond = sum(abs(left - right) > scale for left, right in pairs) / len(pairs)
     assert len(pairs) > 40
     assert abs(beyond - 0.368) < 4 * (0.368 * 0.632 / len(pairs)) ** 0.5
@@ -547,9 +547,9 @@ def test_a_draft_asks_about_columns_that_say_the_same(made: tuple[Path, ScoutDoc
     """Their counts agree within the noise, in whatever order; two codes agree too easily, and one other count is enough."""
     document, rng = made[1], np.random.default_rng(4)
     age, sex, *_ = document.columns
-    again = [count + round(rng.normal(0, 1.4 * document.deviation)) for count in age.second[::-1]]
+    again = [count + round(rng.normal(0, 1.4 * document.noise_sd)) for count in age.second[::-1]]
     largest = again.index(max(again))
-    other = [count + round(12 * document.deviation) * (place == largest) for place, count in enumerate(again)]
+    other = [count + round(12 * document.noise_sd) * (place == largest) for place, count in enumerate(again)]
     columns = [
         *document.columns,
         age.model_copy(update={"name": "born", "second": again}),
@@ -578,7 +578,7 @@ def test_the_page_answers_with_as_few_noises_as_it_can(which: str, request: pyte
     _, document = request.getfixturevalue(which)
     page = pages(document)["ask.html"].decode()
     data = json.loads(re.findall(r'id="data">(.*?)</script>', page)[0])
-    assert (data["rows"], data["deviation"]) == (ROWS, pytest.approx(document.deviation))
+    assert (data["rows"], data["deviation"]) == (ROWS, pytest.approx(document.noise_sd))
     lines = [(name, value, count) for name, value, count, _ in lines_of(document)]
     shown = [(column["name"], cell["value"], cell["count"]) for column in data["columns"] for cell in column["cells"]]
     assert [line[:2] for line in shown] == [line[:2] for line in lines]

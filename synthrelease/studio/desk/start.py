@@ -102,7 +102,7 @@ class Start:
 
 
 def _cost_of(scouting: Scouting, rows: int) -> dict[str, Any]:
-    cap, deviation = scouting.cap, scouting.deviation
+    cap, deviation = scouting.cap, scouting.noise_sd
     return {
         "words": scouting.in_words(),
         "columns": [(column.name, column.description, kind_in_words(column), column.queries) for column in scouting.columns],

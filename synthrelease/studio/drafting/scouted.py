@@ -81,7 +81,7 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
         drafted
         for drafted in bins
         if (drafted.n_bins > 1 and drafted.column.name not in rare)
-        or (drafted.gaps > 5 * document.deviation and (drafted.column.kind == "number" or drafted.column.missing))
+        or (drafted.gaps > 5 * document.noise_sd and (drafted.column.kind == "number" or drafted.column.missing))
     ]
     if len(kept) < 2:
         raise InputError(f"{folder}: a draft needs two columns with at least two bins. The scout has {len(kept) or 'none'}.")
@@ -224,8 +224,8 @@ def _repeats(name: str, document: ScoutDocument) -> str:
     sizes = {part.name: np.sort(part.second or [*part.counts.values()])[::-1] for part in document.columns}
     own = sizes[name]
     for other, counts in takewhile(lambda item: item[0] != name, sizes.items()):
-        close = np.abs(own[: len(counts)] - counts[: len(own)]) <= 5 * document.deviation
-        if abs(len(own) - len(counts)) <= 2 and close.all() and (own > 10 * document.deviation).sum() > 3:
+        close = np.abs(own[: len(counts)] - counts[: len(own)]) <= 5 * document.noise_sd
+        if abs(len(own) - len(counts)) <= 2 and close.all() and (own > 10 * document.noise_sd).sum() > 3:
             return f". Its counts agree with {other!r}: if both have the same meaning, delete one"
     return ""
 
@@ -245,7 +245,7 @@ def labels_of(drafted: ScoutedBins) -> list[str]:
 
 
 def _acceptance(document: ScoutDocument, threshold: float) -> str:
-    single = max(LEAST_ERROR, math.ceil(1000 * 5 * document.deviation / document.rows) / 1000)
+    single = max(LEAST_ERROR, math.ceil(1000 * 5 * document.noise_sd / document.rows) / 1000)
     cap = document.cap
     epsilon = decimal_text(rounded_down((KEPT_FOR_TESTS * cap.epsilon if cap.pure else cap.tests) * FIGURE))
     return f"""#:schema ./{ACCEPTANCE_SCHEMA}

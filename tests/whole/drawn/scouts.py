@@ -75,7 +75,7 @@ def _case(
     cap = cap_of(_COLUMNS, Fraction(6), Fraction(1, 10**9), rho=_MU**2 / 2)
     scouting = Scouting(title="", columns=_COLUMNS, policy=InputTable(), unit=UnitTable(), cap=cap, rows=len(_LEFT))
     charges = scouting.looks()
-    least = text_threshold(scouting.share)[0] if threshold is None else threshold
+    least = text_threshold(scouting.cost_per_table)[0] if threshold is None else threshold
     if not shared:
         charges = dict.fromkeys(charges, gaussian("scout", cap.rho, "noisy counts"))
     looks = ((0, 1),) if shared else ((0,), (1,))
