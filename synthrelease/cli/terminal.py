@@ -257,9 +257,9 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
         screen.print(text)
     screen.print(rounds_in_words(spec.selection_rule.law))
     if spec.generation_unit == "rho":
-        alone = epsilon_of(spec.generation_budget, spec.budget.delta) if spec.budget.delta else None
+        alone = epsilon_of(spec.budget.generation, spec.budget.delta) if spec.budget.delta else None
         screen.print(
-            f"generation = {decimal_text(spec.generation_budget)} is a rho, because some generators use zero-concentrated "
+            f"generation = {decimal_text(spec.budget.generation)} is a rho, because some generators use zero-concentrated "
             "privacy (docs/accounting.md)" + (f". It costs epsilon {float(alone):.4g} by itself." if alone is not None else ".")
         )
     if total.delta:

@@ -126,11 +126,6 @@ class ReleaseSpec:
         held = {"members": self.schema.linked, **vars(self.options)}
         return {name: value for name, value in held.items() if value is not None}
 
-    @property
-    def generation_budget(self) -> Fraction:
-        """The budget of one fit of a generator: a rho if a generator family is zero-concentrated, otherwise an epsilon."""
-        return self.budget.generation
-
     def with_budget(self, **changes: Fraction | None) -> ReleaseSpec:
         return replace(self, budget=self.budget.model_copy(update=changes))
 
@@ -234,7 +229,7 @@ class ReleaseSpec:
         self.plan.check_limit(limit, self._fitting_words() if above else "")
 
     def _fitting_words(self) -> str:
-        low, high = Fraction(0), self.generation_budget
+        low, high = Fraction(0), self.budget.generation
         for _ in range(20):
             middle = (low + high) / 2
             fits = self.with_budget(generation=middle).plan.total.epsilon <= (self.budget.limit or 0)
@@ -295,15 +290,15 @@ class ReleaseSpec:
         because = because or f"one fit of the drawn generator ({families})"
         first = self.space.generators[0]
         if first.by_library and families == first.family:
-            return first.charge(self.generation_budget)  # the charge of the library names the library
+            return first.charge(self.budget.generation)  # the charge of the library names the library
         if self.generation_unit == "rho":
             exactly = self.selection_rule.shape is None and all(generator.gaussian for generator in self.space.generators)
-            charge = (gaussian if exactly else zero_concentrated)(GENERATION, self.generation_budget, because)
+            charge = (gaussian if exactly else zero_concentrated)(GENERATION, self.budget.generation, because)
             if pure := sorted({generator.family for generator in self.space.generators if generator.guarantee == "pure"}):
                 beside = f"{charge.because}; {', '.join(pure)} at epsilon = {decimal_text(pure_epsilon(charge))}"
                 return replace(charge, because=beside)
             return charge
-        return mechanism(GENERATION, self.generation_budget, because, self.budget.generation_delta)
+        return mechanism(GENERATION, self.budget.generation, because, self.budget.generation_delta)
 
     @property
     def generation_unit(self) -> str:

@@ -132,7 +132,7 @@ class PlanTable(SpecTable):
         """Return whether these results are about this specification (`is_about`) with the same cost, generation budget and
         rounds.
         """
-        same = (self.generation, self.rounds) == (spec.generation_budget, rounds_words(spec)) and self.is_about(spec)
+        same = (self.generation, self.rounds) == (spec.budget.generation, rounds_words(spec)) and self.is_about(spec)
         return same and abs(self.epsilon - spec.plan.total.epsilon) < _ROUNDING
 
 

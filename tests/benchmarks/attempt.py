@@ -81,7 +81,7 @@ def one_configuration(
     times = {"attempt_s": timed(lambda: attempts.append(attempt(spec, configuration, private, prepared)))}
     merged = private.with_plan(spec.plan.per_round).on(transformation)
     background = Background(plausibility=spec.synthetic.merge(transformation))
-    charge = generator.charge(spec.generation_budget)
+    charge = generator.charge(spec.budget.generation)
     times["fit_s"] = timed(lambda: generator.fit(merged, charge, background))
     kinds = {criterion.kind: criterion for criterion in spec.criteria}
     for name, kind in (("marginals_s", "absolute_marginal_error"), ("faithfulness_s", "faithfulness")):

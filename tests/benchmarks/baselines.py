@@ -88,7 +88,7 @@ def _show(release: Release, attempts: int, copies: int) -> None:
     wanted = checked_request(spec.schema.names, request)
     comparison = CopyComparison.of(spec, copies, release.known)
     tried = [(c, number) for number in range(attempts) for c in range(len(spec.space))]
-    results = run_attempts(trials, tried, spec.generation_budget)
+    results = run_attempts(trials, tried, spec.budget.generation)
     best = max(range(len(spec.space)), key=lambda c: sum(result.chance for result in results if result.configuration == c))
     figures = [
         np.median(

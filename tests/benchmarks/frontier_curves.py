@@ -65,7 +65,7 @@ def _with_share(spec: ReleaseSpec, share: Fraction) -> ReleaseSpec:
     """The specification with this share of its budgets of the generation and of the joint test."""
     share = Fraction(math.floor(share * 10**6), 10**6) if share > Fraction(1, 10**6) else share
     test = spec.joint_test and replace(spec.joint_test, epsilon=spec.joint_test.epsilon * share)
-    return replace(spec, joint_test=test).with_budget(generation=spec.generation_budget * share)
+    return replace(spec, joint_test=test).with_budget(generation=spec.budget.generation * share)
 
 
 WAYS: Mapping[str, Way] = {

@@ -49,7 +49,7 @@ class World:
         return AttemptResult(
             configuration=c,
             number=number,
-            generation=self.spec.generation_budget,
+            generation=self.spec.budget.generation,
             accepted=accepted,
             chance=chance,
             seconds=0.0,
@@ -82,7 +82,7 @@ def measured(spec: ReleaseSpec, path: Path) -> tuple[np.ndarray, np.ndarray, np.
     import sqlite3
 
     with closing(sqlite3.connect(path)) as connection:
-        found = list(RehearsalStore(connection, {}).results(spec.generation_budget))
+        found = list(RehearsalStore(connection, {}).results(spec.budget.generation))
     groups: dict[int, list[AttemptResult]] = {}
     for result in found:
         groups.setdefault(result.configuration, []).append(result)

@@ -102,7 +102,7 @@ def compared(folder: Path, name: str, halves: tuple[Path, Path], fits: int) -> C
         if pair.strong
     ]
     attempts = run_attempts(
-        Trials(spec=spec, counts=whole, seed=SEED), [(0, number) for number in range(fits)], spec.generation_budget
+        Trials(spec=spec, counts=whole, seed=SEED), [(0, number) for number in range(fits)], spec.budget.generation
     )
     return Compared(
         distances=found,

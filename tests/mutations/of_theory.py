@@ -861,7 +861,7 @@ return [np.exp(belief) for belief in beliefs]
         name="rehearsal: all budgets get the same noise",
         breaks="the advice on budgets is wrong",
         place="studio.rehearsal.attempts:_run",
-        old="(1, index, number, spec.generation_budget.numerator, spec.generation_budget.denominator)",
+        old="(1, index, number, spec.budget.generation.numerator, spec.budget.generation.denominator)",
         new="(1, index, number)",
         tests=(f"{REHEARSED}::test_two_budgets_have_noise_of_their_own",),
     ),

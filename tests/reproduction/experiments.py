@@ -102,7 +102,7 @@ def generation_budget(generator: Generator, epsilon: Fraction) -> Fraction:
 def _on_births(spec: ReleaseSpec, attempts: list[tuple[int, int]]) -> list[AttemptResult]:
     """Run attempts on the simulated births with seeded noise, which protects nobody. Return their results."""
     table = read_public(resource("public_data/births_surrogate.csv.gz"), spec.schema, spec.input, spec.raw)
-    return run_attempts(Trials(spec=spec, counts=table, seed=SEED), attempts, spec.generation_budget)
+    return run_attempts(Trials(spec=spec, counts=table, seed=SEED), attempts, spec.budget.generation)
 
 
 def counties() -> Counts:

@@ -59,7 +59,7 @@ def budget() -> Rows:
     births, spec = printed()["births"], load_spec(resource("configs/births-paper.toml"))
     ours = {criterion.name: criterion.epsilon for criterion in spec.criteria}
     evaluation = sum(ours.values(), Fraction(0))
-    ours |= {"generation": spec.generation_budget, "criteria": evaluation, "one round": spec.generation_budget + evaluation}
+    ours |= {"generation": spec.budget.generation, "criteria": evaluation, "one round": spec.budget.generation + evaluation}
     ours |= {"selection": spec.plan.total.epsilon}
     texts = {name: epsilon for _, name, _, _, epsilon, *_ in births["criteria"]} | births["budget"]
     return [[name, text, like(float(ours[name]), text)] for name, text in texts.items()]

@@ -232,7 +232,7 @@ def plans_of(spec: ReleaseSpec, *, cheaper: Fraction = Fraction(1)) -> tuple[Pla
     """What a rehearsal writes: the plan of the specification, and one of fewer epsilon."""
     rehearsed = PlanTable(
         epsilon=spec.plan.total.epsilon,
-        generation=spec.generation_budget,
+        generation=spec.budget.generation,
         rounds=rounds_words(spec),
         judged=judged_digest(spec.tables),
         acceptance=0.5,

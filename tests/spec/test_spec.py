@@ -90,8 +90,8 @@ def test_a_plan_above_the_limit_says_the_largest_generation_budget_that_fits(nam
 
 def test_numbers_with_a_point_are_exact(copied: Path) -> None:
     spec = edited(copied, "configs", "generation = 4\n", "generation = 0.1\n")
-    assert spec.generation_budget == Fraction(1, 10)
-    assert edited(copied, "configs", "generation = 0.1\n", 'generation = "1/3"\n').generation_budget == Fraction(1, 3)
+    assert spec.budget.generation == Fraction(1, 10)
+    assert edited(copied, "configs", "generation = 0.1\n", 'generation = "1/3"\n').budget.generation == Fraction(1, 3)
     assert spec.selection_rule.stop_probability == Fraction(1, 1000)
 
 

@@ -233,7 +233,7 @@ def test_a_dry_run_and_a_rehearsal_divide_public_rows(tmp_path: Path) -> None:
     public.layout = world
     rows = public.counts([code for code in range(8) for _ in range(45)])
     trials = Trials(spec=spec, counts=rows, seed=1)
-    found = [run_attempts(trials, [(0, number)], spec.generation_budget)[0] for number in (0, 1, 0)]
+    found = [run_attempts(trials, [(0, number)], spec.budget.generation)[0] for number in (0, 1, 0)]
     assert found[0].figures == found[2].figures != found[1].figures
     assert all(result.sensitivities[0] == pytest.approx(1 / 144) for result in found)  # the scored piece of 360
     assert rows.total == 360

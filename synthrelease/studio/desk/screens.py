@@ -543,7 +543,7 @@ def budget_screen(
         "epsilon": _epsilon(total.epsilon),
         "delta": f"{float(total.delta):g}",
         "limit": None if spec.budget.limit is None else decimal_text(spec.budget.limit),
-        "generation": decimal_text(spec.generation_budget),
+        "generation": decimal_text(spec.budget.generation),
         "unit": spec.generation_unit,
         "of_one_fit": f"{_cost(spec.generation_charge, total):.4g}",
         "refused": spec.budget.limit is not None and total.epsilon > spec.budget.limit,
@@ -636,7 +636,7 @@ def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | N
     cost = needed.plan.total.epsilon
     beyond = spec.budget.limit is not None and cost > spec.budget.limit
     epsilon = decimal_text(cost)
-    return context | {"needed": {"generation": decimal_text(needed.generation_budget), "epsilon": epsilon, "beyond": beyond}}
+    return context | {"needed": {"generation": decimal_text(needed.budget.generation), "epsilon": epsilon, "beyond": beyond}}
 
 
 def _parts(charge: Charge, depth: int) -> list[tuple[Charge, int]]:

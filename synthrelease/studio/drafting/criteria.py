@@ -280,7 +280,7 @@ def settle(
     for attempts in (ATTEMPTS,) if most is None else (first, ATTEMPTS):
         while len(fits) < attempts:
             progress(f"fit {len(fits) + 1} of {ATTEMPTS}")
-            fits += run_attempts(trials, [(0, len(fits))], spec.generation_budget)
+            fits += run_attempts(trials, [(0, len(fits))], spec.budget.generation)
         settled, standing = _settled(draft, spec, public, measures, fits)
         if most is not None and settled.epsilon > most:
             break

@@ -137,7 +137,7 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
     return Adopted(
         path=path,
         changes=(
-            f"generation = {decimal_text(chosen.generation)}, before {decimal_text(spec.generation_budget)}",
+            f"generation = {decimal_text(chosen.generation)}, before {decimal_text(spec.budget.generation)}",
             f"rounds = {_rounds(chosen)}" + (f", instead of {' and '.join(instead)}" if instead else ""),
         ),
         before=spec.plan.total,

@@ -633,7 +633,7 @@ def propose(
     first : the first offer of each generation budget.
     tried : a function that runs new attempts of the shortlist.
     """
-    if not shortlist or not one_round(spec, spec.generation_budget):
+    if not shortlist or not one_round(spec, spec.budget.generation):
         return None
     shared, offers = shares_luck(spec), dict(first)
     attempts = math.ceil(6 / aim.width**2)  # the interval of a share near 1/2 is then about as wide as that

@@ -121,7 +121,7 @@ def run_attempts(trials: Trials, attempts: Sequence[tuple[int, int]], generation
 
 def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number: int, prepared: Prepared) -> AttemptResult:
     start = time.perf_counter()
-    key = (1, index, number, spec.generation_budget.numerator, spec.generation_budget.denominator)
+    key = (1, index, number, spec.budget.generation.numerator, spec.budget.generation.denominator)
     entropy = SeededEntropy(seed, *key)
     scores: list[Score] = []
     slacks: list[float] = []
@@ -145,7 +145,7 @@ def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number:
     return AttemptResult(
         configuration=index,
         number=number,
-        generation=spec.generation_budget,
+        generation=spec.budget.generation,
         accepted=accepted,
         chance=likely,
         seconds=time.perf_counter() - start,

@@ -268,7 +268,7 @@ def compare_methods(
 
     # the configuration whose bins all methods get: the best of a few, with one attempt of each
     tried = sorted({step * len(spec.space) // TRIED for step in range(TRIED)})
-    attempts = [(trials, [(c, 0)], spec.generation_budget) for c in tried]
+    attempts = [(trials, [(c, 0)], spec.budget.generation) for c in tried]
     figures = {result[0].configuration: result[0].figures for result in results("configurations", run_attempts, attempts)}
     index = min(tried, key=lambda c: (_worst(spec, figures[c]), c))
 

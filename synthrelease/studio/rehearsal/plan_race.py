@@ -517,7 +517,7 @@ class HeldOut:
     def kept_by_draft(self, spec: ReleaseSpec, progress: Callable[[str], None]) -> Kept | None:
         """Return how much of the associations the first configuration of a specification preserves in fits to the halves."""
         one = spec.space[0]
-        charge = one.generator.charge(spec.generation_budget / self.part ** (2 if spec.budget.delta else 1))
+        charge = one.generator.charge(spec.budget.generation / self.part ** (2 if spec.budget.delta else 1))
         plausibility = spec.synthetic.merge(one.transformation)
         background = Background(plausibility=plausibility, ordered=one.transformation.ordered)
         return self.kept(one.generator, charge, background, progress, final=True)

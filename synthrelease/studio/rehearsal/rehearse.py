@@ -317,7 +317,7 @@ class _Course:
         return self.trials.spec
 
     def rehearsal(self, data: RehearsedTable) -> Rehearsal:
-        request, spec, planned = self.request, self.spec, self.spec.generation_budget
+        request, spec, planned = self.request, self.spec, self.spec.budget.generation
         goal = RaceGoal(target=request.target, keep=request.keep, width=request.width)
 
         # race: attempts of all configurations at the planned budget; those far from the shortlist are dropped early
@@ -411,7 +411,7 @@ class _Course:
         offers = {
             budget: first_offer(self.spec, budget, shortlist, results, aim) for budget, results in by_budget.items() if results
         }
-        for generation in more_budgets(offers.values(), self.spec.generation_budget):
+        for generation in more_budgets(offers.values(), self.spec.budget.generation):
             by_budget[generation] = self._budget(shortlist, generation)
             if by_budget[generation]:
                 offers[generation] = first_offer(self.spec, generation, shortlist, by_budget[generation], aim)

@@ -144,7 +144,7 @@ def _plan(spec: ReleaseSpec, expected: Outlook | Judgement, lines: str = "") -> 
     return PlanTable(
         epsilon=total.epsilon,
         delta=total.delta,
-        generation=spec.generation_budget,
+        generation=spec.budget.generation,
         rounds=rounds_words(spec),
         judged=judged_digest(spec.tables),
         acceptance=_short(expected.acceptance),
@@ -330,10 +330,10 @@ def verdict_words(rehearsal: Rehearsal) -> list[str]:
             f"wrong cell. With independent columns, this share would be {percent(verdict.pairs_off_if_independent)}."
         )
     chosen = None if rehearsal.proposal is None else rehearsal.proposal.chosen
-    if chosen is not None and chosen.generation < rehearsal.spec.generation_budget:
+    if chosen is not None and chosen.generation < rehearsal.spec.budget.generation:
         sentences.append(
             f"These results are for the current generation {rehearsal.spec.generation_unit} of "
-            f"{decimal_text(rehearsal.spec.generation_budget)}. The proposed {decimal_text(chosen.generation)} means more "
+            f"{decimal_text(rehearsal.spec.budget.generation)}. The proposed {decimal_text(chosen.generation)} means more "
             "noise and preserves less of the associations. Rehearse again after you adopt a plan."
         )
     refused = verdict.mistakes(rehearsal.spec.not_promised, "the acceptance file")

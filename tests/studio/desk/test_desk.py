@@ -132,7 +132,7 @@ def test_with_extends_a_line_overrides_in_the_opened_file(tmp_path: Path) -> Non
     assert opened.write("budget", "generation", value="3").status_code == 303
     assert opened.config.read_bytes() == base
     assert "# mine" in child.read_text(encoding="utf-8")
-    assert (float(load_spec(child).generation_budget), float(load_spec(child).budget.limit or 0)) == (3, 6.7)
+    assert (float(load_spec(child).budget.generation), float(load_spec(child).budget.limit or 0)) == (3, 6.7)
     screen, place, values = EDITS[0]
     assert opened.write(screen, place, **values).status_code == 303
     assert "[override.columns.mother_age]\nbounds = [12, 60]" in child.read_text(encoding="utf-8")

@@ -40,7 +40,7 @@ def test_the_lines_are_written_and_the_rest_stays(tmp_path: Path) -> None:
     done = adopt(config, spec, offer(spec))
     loaded = load_spec(config)
     assert loaded.plan.total.epsilon == offer(spec).total == done.spec.plan.total.epsilon < done.before.epsilon
-    assert (loaded.generation_budget, loaded.selection_rule.law) == (Fraction("2.5"), LAW)
+    assert (loaded.budget.generation, loaded.selection_rule.law) == (Fraction("2.5"), LAW)
     lines = config.read_text().splitlines()
     assert "generation = 2.5   # of a fit" in lines
     assert [line for line in before.splitlines() if line not in lines] == [

@@ -204,7 +204,7 @@ def test_every_bin_of_numbers_holds_a_share_of_the_rows(folder: Path, spec: Rele
 def test_the_noise_of_every_figure_is_small_beside_its_threshold(folder: Path, spec: ReleaseSpec) -> None:
     public = read_public(folder / "public.csv", spec.schema, spec.input, spec.raw, spec.unit)
     assert 0.9 * len(clinic()) < public.total <= len(clinic())
-    again = run_attempts(Trials(spec=spec, counts=public, seed=5), [(0, 0), (0, 1)], spec.generation_budget)
+    again = run_attempts(Trials(spec=spec, counts=public, seed=5), [(0, 0), (0, 1)], spec.budget.generation)
     kinds = {criterion.kind for criterion in spec.criteria}
     assert kinds >= {"absolute_marginal_error", "faithfulness"}
     for place, criterion in enumerate(spec.criteria):

@@ -201,7 +201,7 @@ def test_without_attempts_there_is_no_outlook() -> None:
 
 def test_totals_are_those_of_a_plan_with_that_generation_budget(coins: ReleaseSpec, tmp_path: Path) -> None:
     """The price of generation + 0.5; each is compared with the plan of a file that asks for it."""
-    assert total_epsilon(coins, coins.generation_budget) == coins.plan.total.epsilon == EPSILON
+    assert total_epsilon(coins, coins.budget.generation) == coins.plan.total.epsilon == EPSILON
     for text, generation in (("2.5", Fraction(5, 2)), ("0.1", Fraction(1, 10))):
         planned = load_spec(write_config(tmp_path, {"generation = 10": f"generation = {text}"})).plan.total.epsilon
         assert total_epsilon(coins, generation) == planned == price(generation + Fraction(1, 2))

@@ -145,7 +145,7 @@ def test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release(noisy: S
     """Fisher's exact test of the two shares errs with a probability of at most 1e-6."""
     spec, public = noisy[0], PrivateCounts(noisy[1], Meter(()))
     n = 300
-    rehearsed = run(noisy, 11, [(0, number) for number in range(n)], spec.generation_budget)
+    rehearsed = run(noisy, 11, [(0, number) for number in range(n)], spec.budget.generation)
     there = sum(result.accepted for result in rehearsed)
     here = sum(attempt(spec, spec.space[0], public, Prepared(fitted={})).accepted for _ in range(n))
     assert fisher_exact([[there, n - there], [here, n - here]]).pvalue > 1e-6
@@ -178,7 +178,7 @@ def test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of
     """Fisher's exact test as above, and by Hoeffding the chances agree with the release's share: each fails once in 10^6."""
     spec, public = joint[0], PrivateCounts(joint[1], Meter(()))
     n = 400
-    rehearsed = run(joint, 11, [(0, number) for number in range(n)], spec.generation_budget)
+    rehearsed = run(joint, 11, [(0, number) for number in range(n)], spec.budget.generation)
     there = sum(result.accepted for result in rehearsed)
     here = 0
     for _ in range(n):
@@ -195,7 +195,7 @@ def test_under_a_joint_test_a_criterion_passes_when_its_slack_alone_reaches_the_
     spec, _ = joint
     assert spec.joint_test is not None
     margin, error = spec.joint_test.margin, spec.criteria[0]
-    found = run(joint, 13, [(0, number) for number in range(60)], spec.generation_budget)
+    found = run(joint, 13, [(0, number) for number in range(60)], spec.budget.generation)
     for result in found:
         assert result.figures[0] is not None
         assert result.sensitivities[0] is not None
@@ -245,7 +245,7 @@ def test_under_a_joint_test_the_records_inside_decide_a_ratio(tmp_path: Path) ->
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(attempts, "generate", keep)
-        found = run(where, 5, [(0, number) for number in range(10)], spec.generation_budget)
+        found = run(where, 5, [(0, number) for number in range(10)], spec.budget.generation)
     transformation = spec.space[0].transformation
     exact = read_public(write_data(tmp_path), spec.schema, spec.input, spec.raw).merge(
         transformation.layout, transformation.maps

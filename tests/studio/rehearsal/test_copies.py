@@ -51,7 +51,7 @@ def test_a_copy_that_is_the_original_is_perfect_and_as_risky(
 
 @pytest.mark.slow
 def test_less_budget_makes_worse_copies_and_the_same_seed_the_same_ones(spec: ReleaseSpec, survey: Counts) -> None:
-    poor = figures(spec.with_budget(generation=spec.generation_budget / 10_000), survey)
+    poor = figures(spec.with_budget(generation=spec.budget.generation / 10_000), survey)
     good = figures(spec, survey)
     assert poor.utility["pmse"] > 2 * good.utility["pmse"]
     assert good == figures(spec, survey)

@@ -59,7 +59,7 @@ def test_the_least_budget_for_an_accuracy_is_enough_and_hardly_more(spec) -> Non
     assert off_by_column(measured_tables(found))["year"] <= 12
     less = cheapest_for(spec, "year", 13)
     assert less is not None
-    assert less.generation_budget < found.generation_budget < 1.25 * less.generation_budget
+    assert less.budget.generation < found.budget.generation < 1.25 * less.budget.generation
     assert found.plan.total.epsilon > less.plan.total.epsilon
     assert cheapest_for(spec, "nobody", 12) is None
     assert cheapest_for(spec, "year", 0.0) is None

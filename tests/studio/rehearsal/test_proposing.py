@@ -84,9 +84,9 @@ def advised(spec: ReleaseSpec, runs: Runs, factors: Sequence[str], aim: PlanGoal
     tried = [(c, number) for number in range(6) for c in SHORTLIST]
     offers: dict[Fraction, Offer] = {}
     for factor in factors:
-        generation = Fraction(factor) * spec.generation_budget
+        generation = Fraction(factor) * spec.budget.generation
         offers[generation] = first_offer(spec, generation, SHORTLIST, runs(generation, tried, "first"), aim)
-    for generation in more_budgets(offers.values(), spec.generation_budget):
+    for generation in more_budgets(offers.values(), spec.budget.generation):
         offers[generation] = first_offer(spec, generation, SHORTLIST, runs(generation, tried, "more"), aim)
     found = propose(spec, SHORTLIST, offers, aim, runs)
     assert found is not None

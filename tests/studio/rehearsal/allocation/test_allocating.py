@@ -38,7 +38,7 @@ def test_a_allocation_keeps_the_total_and_the_ratios_of_its_weights(spec: Releas
     ]
     same = divisible.spec_with(divisible.start)
     assert same is not None
-    assert same.generation_budget == spec.generation_budget
+    assert same.budget.generation == spec.budget.generation
     layout = spec.space.common.layout
     shares = [each.space.generators[0].shares(layout) for each in (same, spec)]  # type: ignore[attr-defined]
     assert {columns: float(share) for columns, share in shares[0].items()} == pytest.approx(
@@ -73,8 +73,8 @@ def test_of_a_rho_squares_add_up_and_the_plan_states_at_most_the_total(gaussian:
             assert other is not None
             assert 0.995 * divisible.total < other.plan.total.epsilon <= divisible.total
             shares = other.space.generators[0].shares(layout)  # type: ignore[attr-defined]
-            tables = other.space.generators[0].measured_tables(layout, other.generation_budget)
-            assert sum(tables.values()) == other.generation_budget
+            tables = other.space.generators[0].measured_tables(layout, other.budget.generation)
+            assert sum(tables.values()) == other.budget.generation
             assert float(shares[(1,)] / shares[(0,)]) == pytest.approx(4, rel=0.02)
     assert not divisible.possible(replace(divisible.start, test=Fraction(6)))
     told = divisible.in_budgets(divisible.start)
@@ -160,7 +160,7 @@ def test_the_lines_are_the_allocation_that_was_tried(
     written = type(generator).model_validate({"family": "marginals"} | told["generators"][0])
     layout = spec.space.common.layout
     assert written.shares(layout) == generator.shares(layout)  # type: ignore[attr-defined]
-    assert Fraction(str(told["budget"]["generation"])) == tried.generation_budget
+    assert Fraction(str(told["budget"]["generation"])) == tried.budget.generation
     assert tried.joint_test is not None
     assert Fraction(str(told["selection"]["test_epsilon"])) == tried.joint_test.epsilon
 
