@@ -28,7 +28,7 @@ def test_every_fit_of_a_draft_is_told_and_a_costly_draft_ends_early(
     settled = SimpleNamespace(epsilon=Fraction(1, 5))
     monkeypatch.setattr(criteria, "_settled", lambda *given: (settled, len(given[-1])))
     told: list[str] = []
-    spec = cast(ReleaseSpec, SimpleNamespace(schema=SimpleNamespace(columns=("a",)), generation_budget=Fraction(1)))
+    spec = cast(ReleaseSpec, SimpleNamespace(schema=SimpleNamespace(columns=("a",)), budget=SimpleNamespace(generation=1)))
     counts = Counts(Layout(columns=("a",), sizes=(2,)), np.array([0]))
     draft = cast(criteria.AcceptanceDraft, spec)
     assert criteria.settle(draft, spec, counts, (), 7, told.append, most) == (settled, n_fits)
