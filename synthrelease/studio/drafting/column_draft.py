@@ -584,7 +584,7 @@ def _as_key(answers: Answers) -> LeftOut | None:
     of_few_rows = PARTS["identity"].search(answers.source) and rows <= _ROWS_OF_ONE["wide"] * len(texts)
     if of_few_rows or (len(texts) >= _MANY and PARTS["key"].search(answers.source)):
         return _key(answers, "its name looks like the name of a key")
-    why = _number_of_something(answers) if whole else _mark_of_something(answers)
+    why = _why_numbers_are_a_key(answers) if whole else _why_texts_are_a_key(answers)
     return _key(answers, why) if why else None
 
 
@@ -653,7 +653,7 @@ def _differ_by_design(answers: Answers) -> bool:
     return bool(pairs >= _CHANCE or (values.min() >= 1e8 and len(_widths(answers)) == 1))
 
 
-def _number_of_something(answers: Answers) -> str:
+def _why_numbers_are_a_key(answers: Answers) -> str:
     """Return the evidence that whole numbers are a key, or an empty string if they may be a quantity or codes.
 
     A quantity has about constant density in each part of its range, which gives an expected number of different values.
@@ -722,7 +722,7 @@ def _ends_evenly(values: np.ndarray, times: np.ndarray) -> bool:
     return bool(all(np.bincount(digits, weights=rows, minlength=10).max() < 0.2 * rows.sum() for rows in (times, times > 0)))
 
 
-def _mark_of_something(answers: Answers) -> str:
+def _why_texts_are_a_key(answers: Answers) -> str:
     """Return the evidence that strings are assigned identifiers, or an empty string.
 
     Identifiers have the same pattern, at least four digits in the median, and about equal frequencies.

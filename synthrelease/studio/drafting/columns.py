@@ -39,7 +39,7 @@ from synthrelease.studio.drafting.column_draft import (
     of_many_texts,
     plain_name,
 )
-from synthrelease.studio.drafting.computed import body_weights, computed_columns, numeric_columns, on_a_line
+from synthrelease.studio.drafting.computed import body_weights, computed_columns, functions_of_one_column, numeric_columns
 from synthrelease.studio.drafting.options import AreasDraft, areas_asked, nested_columns
 from synthrelease.studio.drafting.public_file import (
     Order,
@@ -1042,10 +1042,10 @@ def drafted_with_rows(
     dated |= {gone.source: gone for name, column in answers.items() if name not in dated for gone in _unclear_dates(column)}
     rows = public_rows(file, answers)
     once, twice, doubts = one_to_one({name: column for name, column in answers.items() if name not in dated}, rows, file)
-    on_line = {gone.source: gone for gone in on_a_line(once, rows)}
-    once = {source: column for source, column in once.items() if source not in on_line}
+    of_one_column = {gone.source: gone for gone in functions_of_one_column(once, rows)}
+    once = {source: column for source, column in once.items() if source not in of_one_column}
     dated |= held_already(dated, once, rows)
-    left_out += [*twice, *on_line.values()]
+    left_out += [*twice, *of_one_column.values()]
     order, bodies = orders(once, rows), body_weights(once, rows)
 
     # each column by itself

@@ -23,7 +23,7 @@ _LIKE_BODIES = 0.6  # The least correlation of body weights with heights
 _GROUPS, _OF_GROUP = 6, 8  # Equations are first tested in 6 groups of 8 rows
 
 
-def on_a_line(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]:
+def functions_of_one_column(answers: Mapping[str, Answers], rows: PublicRows) -> list[LeftOut]:
     """Find columns of numbers that follow from a single earlier column in every row, such as a length in other units.
 
     Return them as columns to leave out. They are linear up to rounding, or other monotonic functions, such as a logarithm.
