@@ -197,7 +197,8 @@ class Frontier:
             family.conditional, [self.digits[parent] for parent in family.parents], totals, self._generator
         )
         if len(cells) == len(totals):  # no cell is divided
-            self.digits[family.column] = values[np.argsort(cells)].astype(np.min_scalar_type(self.sizes[family.column] - 1))
+            own = self.digits[family.column] = np.empty(len(cells), dtype=np.min_scalar_type(self.sizes[family.column] - 1))
+            own[cells] = values
             return
         self._take(cells, family.column, values, rows.astype(float))
 

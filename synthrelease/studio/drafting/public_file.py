@@ -70,6 +70,8 @@ class PublicFile:
     input : the settings with which the file was read, such as the recognised delimiter, encoding and decimal mark.
     columns : for each column, in the order of the file, how often each string occurs; None stands for a null. Numbers have
         decimal points.
+    some : for each column, its strings as written, and the index of the string of each row. Of a file with more than
+        `MOST_ROWS` rows or `_MOST_VALUES` values, only every second, fourth, eighth, ... row of each batch.
     notes : labels and missing values that the file itself states for each column; empty for formats without labels.
     unreadable : the reason for each column whose type cannot be read, such as lists or pictures.
     not_wanted : columns that the user excluded, or that the header does not name uniquely.
@@ -80,6 +82,7 @@ class PublicFile:
     input: InputTable
     n_rows: int
     columns: dict[str, Counter[str | None]]
+    some: dict[str, tuple[list[str | None], np.ndarray]]
     notes: dict[str, ColumnNotes] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
     not_wanted: tuple[LeftOut, ...] = ()
@@ -163,7 +166,8 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
     names = [name for name in names if name not in unreadable]
     if not names:
         raise InputError(next(iter(unreadable.values())))
-    columns, rows = {name: Counter[str | None]() for name in names}, 0
+    columns, rows, every = {name: Counter[str | None]() for name in names}, 0, 1
+    index, codes = {name: dict[str | None, int]() for name in names}, {name: list[np.ndarray]() for name in names}
     for batch in _texts(source, names, policy):
         for name, texts in batch.items():
             # in the order of the rows; a batch may list the same text twice
@@ -173,9 +177,13 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
             listed, counted, order = list(texts.texts), columns[name], np.argsort(first_rows)[: np.count_nonzero(times)]
             for code, often in zip(order.tolist(), times[order].tolist(), strict=True):
                 counted[listed[code]] = counted.get(listed[code], 0) + often
+            of_texts = [index[name].setdefault(text, len(index[name])) for text in listed]
+            codes[name].append(np.array(of_texts, dtype=np.min_scalar_type(len(index[name])))[texts.codes[::every]])
             if len(counted) > MAX_TEXTS:
                 raise InputError(f"column {name!r} has more than {MAX_TEXTS:,} different values. Leave the column out.")
         rows += len(batch[names[0]].codes)
+        while rows > every * MOST_ROWS or rows * len(names) > every * _MOST_VALUES:
+            every, codes = 2 * every, {name: [part[::2].copy() for part in parts] for name, parts in codes.items()}
     if not rows:
         raise InputError("The file has no rows below its header.")
     again = [name for name, texts in columns.items() if name in texts and len([*filter(None, texts)]) > 1]
@@ -195,7 +203,8 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
     if isinstance(first, Path) and isinstance(package := format_of(first, start_of(first)), Package):
         notes |= notes_of(package, first, policy.encoding)
     name = source.path.name if source.path is not None else str(source)
-    file = PublicFile(name=name, source=source, input=policy, n_rows=rows, columns=columns)
+    some = {source: (list(index[source]), np.concatenate(codes.pop(source))) for source in names}
+    file = PublicFile(name=name, source=source, input=policy, n_rows=rows, columns=columns, some=some)
     return replace(file, notes=notes, unreadable=unreadable, not_wanted=(*misnamed, *not_wanted))
 
 
@@ -536,8 +545,7 @@ def _factors(low: float, high: float, whole: bool) -> list[float]:
 # The rows of a public file, which show how its columns are related: the text of each column in each row.
 
 MOST_ROWS, _MOST_VALUES = 200_000, 30_000_000
-"""The largest numbers of rows, and of values in all columns, that are compared. In a larger file, every second, third, ... row
-is used."""
+"""The largest numbers of rows, and of values in all columns, that are compared (see `PublicFile.some`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -565,28 +573,23 @@ class PublicRows:
 
 
 def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
-    """Return the rows of a public file, without surrounding blanks: every second, third, ... row of each batch of a large
-    file.
-    """
-    every = max(-(-file.n_rows // MOST_ROWS), -(-file.n_rows * len(answers) // _MOST_VALUES), 1)
-    rows, codes = every_row(file, list(answers), every=every), dict[str, np.ndarray]()
+    """Return some or all rows of a public file, without surrounding blanks (see `PublicFile.some`)."""
+    codes = dict[str, np.ndarray]()
     for source, column in answers.items():
-        index, (texts, of_rows) = {text: code for code, text in enumerate(column.texts)}, rows.pop(source)
+        index, (written, of_rows) = {text: code for code, text in enumerate(column.texts)}, file.some[source]
+        texts = ((text or "").strip() for text in written)
         plain = (text.replace(",", ".") if file.input.decimal == "," and text not in index else text for text in texts)
         codes[source] = np.array(list(map(index.get, plain, repeat(-1))), dtype=np.int32)[of_rows]
     return PublicRows(texts={source: list(column.texts) for source, column in answers.items()}, codes=codes)
 
 
-def every_row(
-    file: PublicFile, names: Sequence[str], key: str | None = None, every: int = 1
-) -> dict[str, tuple[list[str], np.ndarray]]:
+def every_row(file: PublicFile, names: Sequence[str], key: str | None = None) -> dict[str, tuple[list[str], np.ndarray]]:
     """Return, for each column, its different strings without surrounding blanks, and (n_rows,) the index of the string of
     each row.
 
     Parameters
     ----------
     key : name of a column of keys, whose strings are normalised as in a release; "" stands for no key.
-    every : step between the rows that are used in each batch, beginning with the first row.
     """
     index: dict[str, dict[str, int]] = {name: {} for name in names}
     codes: dict[str, list[np.ndarray]] = {name: [] for name in names}
@@ -594,7 +597,7 @@ def every_row(
         for name, code_of in index.items():
             texts = (pair and pair[0] for pair in keys_of(batch[name], file.input)) if name == key else batch[name].texts
             of_texts = [code_of.setdefault((text or "").strip(), len(code_of)) for text in texts]
-            codes[name].append(np.array(of_texts, dtype=np.int32)[batch[name].codes[::every]])
+            codes[name].append(np.array(of_texts, dtype=np.int32)[batch[name].codes])
     return {name: (list(index[name]), np.concatenate(codes.pop(name))) for name in index}
 
 
