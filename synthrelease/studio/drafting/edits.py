@@ -816,7 +816,7 @@ def _numbers(column: Column, fresh: Sequence[IntervalBin], public: PublicFile | 
 
 # A criterion that a steward adds in the desk, as a table of the acceptance file.
 
-MARGIN = 0.02
+SIZE_MARGIN = 0.02
 """Default of `size_margin`: a released group may lack this share of all rows."""
 
 
@@ -872,7 +872,7 @@ def _settings(spec: ReleaseSpec, kind: str, columns: Sequence[Column], value: st
     if "range" in fields and first.bounds is None:
         raise ValueError(f"{first.name} has no numbers. Choose a column of numbers.")
     margins = [float(getattr(criterion, "size_margin", 0)) for criterion in spec.criteria]
-    usual = {"range": list(first.bounds or ()), "size_margin": max(margins) or MARGIN, "bins": [value], "within": 1}
+    usual = {"range": list(first.bounds or ()), "size_margin": max(margins) or SIZE_MARGIN, "bins": [value], "within": 1}
     settings: dict[str, object] = {"column": first.name} | ({"by": names[1:]} if names[1:] else {})
     return settings | {key: setting for key, setting in usual.items() if key in fields}
 

@@ -11,7 +11,6 @@ if no round is accepted.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -31,7 +30,7 @@ from synthrelease.studio.rehearsal.attempts import AttemptResult, Looks, ShareEs
 BUDGET_FACTORS = tuple(Fraction(factor) for factor in ("1/4", "1/2", "3/4", "1"))
 """Generation budgets to try, as multiples of the planned budget."""
 
-MARGIN = 0.2
+RELATIVE_GAP = 0.2
 """The advice states the probability of a false decision for a value that differs by this share from the threshold."""
 
 UNLUCKY = 0.1
@@ -48,7 +47,7 @@ class CriterionAdvice:
         noise.
     figure : median of the values without noise, or None.
     fails : share of the attempts that this criterion rejected, from 0 to 1.
-    false_rejection : probability that noise rejects a value 20% (`MARGIN`) below the threshold, or accepts one 20% above.
+    false_rejection : probability that noise rejects a value 20% (`RELATIVE_GAP`) below the threshold, or accepts one 20% above.
     smallest_epsilon : the smallest epsilon at which this probability is at most the wanted level.
     """
 
@@ -136,7 +135,7 @@ def _one_criterion(
     if not noisy or not criterion.figure_gets_noise:
         return advice
     scale_for_one = float(np.median(noisy))  # noise scale at epsilon = 1
-    gap = MARGIN * criterion.threshold
+    gap = RELATIVE_GAP * criterion.threshold
     return replace(
         advice,
         noise_sd=noise_deviation(scale_for_one, criterion.epsilon, noise),
@@ -187,14 +186,14 @@ def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None
     return next((point for point in sorted(points, key=lambda point: point.total) if point.acceptance.low >= target), None)
 
 
-def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per_fit: int = 1) -> Outlook | None:
+def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per_fit: int | None = 1) -> Outlook | None:
     """Estimate the rounds and the results of a release from attempts of the shortlist; None without attempts.
 
     Parameters
     ----------
     law : distribution of the hidden number of rounds, or None for a search without a limit.
     least_per_fit : fits with fewer attempts are left out, because one unlucky candidate would look like an unlucky fit. If
-        no fit has enough attempts, all attempts count together. sys.maxsize says that rounds share no fit.
+        no fit has enough attempts, all attempts count together. None: rounds share no fit, and all attempts count together.
     """
     shares = chances_by_fit(results, least_per_fit)
     if not len(shares):
@@ -207,7 +206,7 @@ def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per
         expected_rounds=float(rounds.mean()),
         typical_rounds=float(np.median(rounds)),
         nothing=float(nothing.mean()),
-        nothing_high=0.0 if law is None else _nothing_high(results, law, shared=least_per_fit < sys.maxsize),
+        nothing_high=0.0 if law is None else _nothing_high(results, law, shared=least_per_fit is not None),
         fits=len(shares),
         unlucky=int((shares < UNLUCKY * shares.mean()).sum()),
     )
@@ -225,16 +224,16 @@ def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared:
     return bounded_mean(np.asarray(law.nothing(1 - chances_by_fit(results)), dtype=float).tolist())[1]
 
 
-def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> np.ndarray:
+def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int | None = 1) -> np.ndarray:
     """Return the mean acceptance probability of the attempts with each private fit (equal numbers), as an (n_fits,) array.
 
-    Fits with fewer than `least_per_fit` attempts are left out. If no fit has enough attempts, the only entry is the mean of
-    all attempts. Without attempts, the array is empty.
+    Fits with fewer than `least_per_fit` attempts are left out. If no fit has enough attempts, or with None, the only entry
+    is the mean of all attempts. Without attempts, the array is empty.
     """
     by_fit: dict[int, list[float]] = {}
     for result in results:
         by_fit.setdefault(result.number, []).append(result.chance)
-    large_enough = [chances for chances in by_fit.values() if len(chances) >= least_per_fit]
+    large_enough = [chances for chances in by_fit.values() if least_per_fit is not None and len(chances) >= least_per_fit]
     together = [[chance for chances in by_fit.values() for chance in chances]] if by_fit else []
     return np.array([np.mean(chances) for chances in large_enough or together])
 
@@ -732,4 +731,4 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, sh
 
 
 def _chances(results: Sequence[AttemptResult], shared: bool, least_per_fit: int = 1) -> tuple[float, ...]:
-    return tuple(chances_by_fit(results, least_per_fit if shared else sys.maxsize).tolist())
+    return tuple(chances_by_fit(results, least_per_fit if shared else None).tolist())

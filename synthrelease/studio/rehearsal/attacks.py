@@ -65,17 +65,17 @@ class Twins:
         rows = [np.array([into[bin_] for into, bin_ in zip(maps, row, strict=True)]) for row in self.rows]
         return Twins(tables=(tables[0], tables[1]), rows=(rows[0], rows[1]))
 
-    def count(self, columns: tuple[int, ...], cell: tuple[int, ...], apart: Sequence[tuple[int, int]]) -> int:
+    def count(self, columns: tuple[int, ...], cell: tuple[int, ...], rare_bins: Sequence[tuple[int, int]]) -> int:
         """Count the rows of the first table in one cell of a table of some columns.
 
         Parameters
         ----------
-        apart : pairs (column, bin) that are counted separately. Rows in these bins are left out.
+        rare_bins : pairs (column, bin) that are counted separately. Rows in these bins are left out.
         """
         if (columns, cell) not in self._counted:  # every fit asks for the same cells
             table = self.tables[0]
             inside = [table.bins[column] == bin_ for column, bin_ in zip(columns, cell, strict=True)]
-            outside = [table.bins[column] != bin_ for column, bin_ in apart]
+            outside = [table.bins[column] != bin_ for column, bin_ in rare_bins]
             self._counted[columns, cell] = int(table.counts[np.all([*inside, *outside], axis=0)].sum())
         return self._counted[columns, cell]
 
@@ -231,8 +231,8 @@ def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Gener
     Sums, agreements of pairs, and rows in bins that are counted separately are not used. An intruder who also used these
     would be right at least as often.
     """
-    apart = [(rare.of.column, rare.of.bin) for rare in measured.rare_bins]
-    in_tables = [not any(row[column] == bin_ for column, bin_ in apart) for row in twins.rows]
+    rare_bins = [(rare.of.column, rare.of.bin) for rare in measured.rare_bins]
+    in_tables = [not any(row[column] == bin_ for column, bin_ in rare_bins) for row in twins.rows]
     seen = 0.0
     imagined = np.zeros((2, _IMAGINED))
     for marginal in measured.tables:
@@ -242,7 +242,7 @@ def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Gener
         for cell, moved, inside in zip(cells, (-1, 1), in_tables, strict=True):
             if not inside:
                 continue
-            exact = twins.count(marginal.columns, cell, apart)
+            exact = twins.count(marginal.columns, cell, rare_bins)
             noise = float(marginal.values[cell] - exact)  # for the first twin; for the second, less by `moved`
             seen += _log_law(marginal.noise, noise) - _log_law(marginal.noise, noise - moved)
             draws = _draw(marginal, generator)
@@ -419,6 +419,6 @@ def _guessed(rows: Counts, half: Counts, known: Sequence[int], target: int) -> t
 
 
 def _information(shares: np.ndarray) -> float:
-    apart = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
+    if_independent = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
     seen = shares > 0
-    return float((shares[seen] * np.log(shares[seen] / apart[seen])).sum())
+    return float((shares[seen] * np.log(shares[seen] / if_independent[seen])).sum())

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from synthrelease.bundle.pictures import drawn, shortened
 from synthrelease.studio.rehearsal.attempts import ShareEstimate
 
-WIDTH, ROW, TOP, MARGIN = 720, 26, 24, 20
+WIDTH, ROW, TOP, RIGHT_MARGIN = 720, 26, 24, 20
 LABEL = 7
 """Approximate width of a letter beside the axis, in units of the picture."""
 
@@ -47,7 +47,7 @@ def _intervals(
     axis, limit_name : the texts at the axis and at the limit.
     """
     labels = [shortened(label, LONGEST_LABEL) for label in labels]
-    left, right, bottom = 24 + LABEL * max(map(len, labels)), WIDTH - MARGIN, TOP + ROW * len(labels)
+    left, right, bottom = 24 + LABEL * max(map(len, labels)), WIDTH - RIGHT_MARGIN, TOP + ROW * len(labels)
 
     def across(value: float) -> float:
         return left + value / end * (right - left)

@@ -243,7 +243,7 @@ def unguarded_pairs(
 
     Parameters
     ----------
-    criteria : the criteria that a table of independent columns fails. Other criteria test no association.
+    criteria : the criteria whose threshold says something (`verdicts`). One that independent columns meet guards no pair.
     original, candidates : the tables in the bins of the configuration.
     """
     layout = original.layout

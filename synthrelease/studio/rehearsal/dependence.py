@@ -93,10 +93,10 @@ class Pair:
         n_rows : the number of all rows.
         """
         residuals = from_independence(counts)
-        apart = np.abs(residuals)
+        sizes = np.abs(residuals)
         figures = (
-            apart.sum(axis=(-2, -1)) / 2 / n_rows,
-            apart.max(axis=(-2, -1), initial=0.0) / n_rows,
+            sizes.sum(axis=(-2, -1)) / 2 / n_rows,
+            sizes.max(axis=(-2, -1), initial=0.0) / n_rows,
             cramers_v(counts),
             _beyond_chance(counts, counts - residuals) / 2 / n_rows,
         )
@@ -139,7 +139,7 @@ class PairTables:
         of_pair = {index: table for indices, stack in self.stacks for index, table in zip(indices.tolist(), stack, strict=True)}
         return [of_pair[index] for index in range(self.n_pairs)]
 
-    def apart(self, other: PairTables, measure: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+    def differences(self, other: PairTables, measure: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the (n_pairs,) differences from the joint tables of `other`, as `measure` computes them for a stack of
         tables.
         """
@@ -193,13 +193,13 @@ def pairs_off(original: Counts, other: Counts, pairs: Sequence[Pair]) -> float:
     names = original.layout.columns
     own, others = map(with_pairs if 4 * len(pairs) > math.comb(len(names), 2) else lattice, (original, other))
     places = [tuple(sorted(map(names.index, pair.columns))) for pair in pairs]
-    apart = (np.abs(own.get(place) / original.total - others.get(place) / other.total).sum() for place in places)
-    return float(np.mean([float(table) / 2 for table in apart])) if pairs else 0.0
+    differences = (np.abs(own.get(place) / original.total - others.get(place) / other.total).sum() for place in places)
+    return float(np.mean([float(table) / 2 for table in differences])) if pairs else 0.0
 
 
 def distances(first: PairTables, second: PairTables) -> np.ndarray:
     """Return the (n_pairs,) total variation distances of the joint distributions in two data sets."""
-    return first.apart(second, lambda own, others: np.abs(own - others).sum(axis=(-2, -1)) / 2)
+    return first.differences(second, lambda own, others: np.abs(own - others).sum(axis=(-2, -1)) / 2)
 
 
 def shares_of_pairs(table: Counts, columns: Sequence[str]) -> PairTables:
@@ -394,13 +394,13 @@ class _Search:
 
     def errors_of_independence(self) -> dict[Columns, float]:
         """Return the errors of a model with independent columns, as in `errors_of`."""
-        return self._of_unknown(self._apart)
+        return self._of_unknown(self._dependence)
 
     @cached_property
-    def _apart(self) -> np.ndarray:
+    def _dependence(self) -> np.ndarray:
         """Return the (n_pairs,) differences from independence beyond chance, in rows."""
         exact = self.exact_pairs
-        return exact.apart(exact, lambda own, _: _beyond_chance(own, own - from_independence(own)))
+        return exact.differences(exact, lambda own, _: _beyond_chance(own, own - from_independence(own)))
 
     def _of_unknown(self, errors: np.ndarray) -> dict[Columns, float]:
         every = zip(_pairs(self.table), errors.tolist(), strict=True)
@@ -422,8 +422,8 @@ class _Search:
         small = sorted(columns for columns in triples - {*self.chosen} if self._cells([columns]) <= self.most_cells)
         if len(self.sizes) <= _FEW_COLUMNS or len(small) <= _MOST_TRIPLES:
             return small
-        apart = dict(zip(_pairs(self.table), np.maximum(self._apart, 0).tolist(), strict=True))
-        strongest = sorted(small, key=lambda columns: -sum(apart[pair] for pair in combinations(columns, 2)))
+        dependence = dict(zip(_pairs(self.table), np.maximum(self._dependence, 0).tolist(), strict=True))
+        strongest = sorted(small, key=lambda columns: -sum(dependence[pair] for pair in combinations(columns, 2)))
         return sorted(strongest[:_MOST_TRIPLES])
 
     def modelled(self, seed: int) -> Counts:
@@ -460,7 +460,7 @@ class _Search:
     def errors_of(self, model: Counts, triples: Iterable[Columns] = ()) -> dict[Columns, float]:
         """Return the errors of a model beyond chance, in rows, for each pair and given triple whose table is not yet chosen."""
         modelled = _unpacked(model)
-        errors = self._of_unknown(self.exact_pairs.apart(PairTables.of(modelled), _beyond_chance))
+        errors = self._of_unknown(self.exact_pairs.differences(PairTables.of(modelled), _beyond_chance))
         for columns in triples:
             if not self.known(columns):
                 errors[columns] = float(_beyond_chance(_counted(self.exact, columns), _counted(modelled, columns)))

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -366,7 +365,7 @@ class _Course:
             proposal=proposal,
             # a fit counts only with attempts of half of the shortlist; if rounds share no fit, all attempts count together
             outlook=outlook(
-                shortlisted, spec.selection_rule.law, max(1, (len(shortlist) + 1) // 2) if shares_luck(spec) else sys.maxsize
+                shortlisted, spec.selection_rule.law, max(1, (len(shortlist) + 1) // 2) if shares_luck(spec) else None
             ),
             comparison=self.comparison,
             copies=copies,

@@ -26,7 +26,7 @@ from synthrelease.resources import templates
 from synthrelease.spec.shortlist import judged_digest, shortlist_text
 from synthrelease.spec.tried import leave
 from synthrelease.studio.rehearsal import charts
-from synthrelease.studio.rehearsal.advice import MARGIN, BudgetPoint, CriterionAdvice, Offer, cheapest
+from synthrelease.studio.rehearsal.advice import RELATIVE_GAP, BudgetPoint, CriterionAdvice, Offer, cheapest
 from synthrelease.studio.rehearsal.closer_look import CriterionLook
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
 from synthrelease.studio.rehearsal.words import (
@@ -210,7 +210,7 @@ class RehearsalReport:
 
     rehearsal: Rehearsal
     noise_level: float
-    margin: float = MARGIN
+    margin: float = RELATIVE_GAP
     weakest: float = LEAST_STRENGTH
     version: str = field(default_factory=lambda: version("synthrelease"))
 

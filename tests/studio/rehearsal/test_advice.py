@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -169,7 +168,7 @@ def test_of_few_attempts_nobody_knows_that_a_release_is_never_in_vain() -> None:
     """All of 24 accepted: of a law that finds no table in more than 1 - 0.025^(1/24) of all releases that has probability
     below 0.025."""
     once = FiniteLaw.of({1: Fraction(1)})
-    shared, alone = (outlook(results([[1.0]] * 24), once, least) for least in (1, sys.maxsize))
+    shared, alone = (outlook(results([[1.0]] * 24), once, least) for least in (1, None))
     assert shared is not None
     assert alone is not None
     assert shared.nothing == alone.nothing == 0
@@ -185,7 +184,7 @@ def test_rounds_that_share_no_fit_make_up_for_each_other() -> None:
     releases; where they share a fit that accepts all or none, of half, and the interval is about the fits."""
     twice = FiniteLaw.of({2: Fraction(1)})
     attempts = results([[0.0], [1.0]] * 20)
-    shared, alone = (outlook(attempts, twice, least) for least in (1, sys.maxsize))
+    shared, alone = (outlook(attempts, twice, least) for least in (1, None))
     low, high = bounded_mean([0.0, 1.0] * 20)
     assert shared is not None
     assert alone is not None
