@@ -264,8 +264,8 @@ class Comparison:
         """
         random = SeededEntropy(self.seed, 14).generator()
         alone = [shares_of_pairs(independent_columns(side, random), self.columns) for side in self.sides]
-        apart = (distances(self.shares[1 - side], alone[side])[self.places] for side in (0, 1))
-        return distances(*self.shares)[self.places], sum(apart, np.zeros(len(self.pairs))) / 2
+        independent = (distances(self.shares[1 - side], alone[side])[self.places] for side in (0, 1))
+        return distances(*self.shares)[self.places], sum(independent, np.zeros(len(self.pairs))) / 2
 
     @cached_property
     def telling(self) -> tuple[list[int], bool]:
@@ -438,7 +438,7 @@ class HeldOut:
         return Comparison((first, second), strongest_pairs(first + second, missing), missing, before.seed)
 
     @one_thread
-    def kept(
+    def fit_and_compare(
         self,
         generator: Generator,
         charge: Charge,
@@ -461,9 +461,9 @@ class HeldOut:
         beside, own = self.comparison, self.own
         sample, independent = beside.means
         off, off_own, times = list[float](), list[float](), Counter[int]()
-        apart = CLEARLY * (independent - sample) if beside.telling[1] else math.inf
+        slack = CLEARLY * (independent - sample) if beside.telling[1] else math.inf
         most = _FITS if len(beside.columns) <= MANY else 2
-        while len(off) < 2 or (len(off) < most and abs(off[0] - off[-1]) > apart):
+        while len(off) < 2 or (len(off) < most and abs(off[0] - off[-1]) > slack):
             if off and max(beside.preserved(off), default=math.inf) < least - _WITHIN_REACH:
                 break
             number = len(off)
@@ -520,7 +520,7 @@ class HeldOut:
         charge = one.generator.charge(spec.budget.generation / self.part ** (2 if spec.budget.delta else 1))
         plausibility = spec.synthetic.merge(one.transformation)
         background = Background(plausibility=plausibility, ordered=one.transformation.ordered)
-        return self.kept(one.generator, charge, background, progress, final=True)
+        return self.fit_and_compare(one.generator, charge, background, progress, final=True)
 
 
 def _drawn(generator: Generator, charge: Charge, table: Counts, background: Background, seed: int, index: int) -> Counts | None:
@@ -735,7 +735,7 @@ class PlanRace:
         else:
             generator = self.generator(raced.told, raced.purse, agreements=bool(raced.unpublished))
         charge = _charge(raced.purse, self.held_out.part)
-        return self.held_out.kept(generator, charge, self._background, self._progress, final=final, least=least)
+        return self.held_out.fit_and_compare(generator, charge, self._background, self._progress, final=final, least=least)
 
     def _important(self) -> list[tuple[int, ...]]:
         """Return the pairs with at least one column that is important to the user, the strongest association first."""

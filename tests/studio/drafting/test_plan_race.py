@@ -175,7 +175,7 @@ def test_wider_bins_are_compared_in_the_narrower_ones(monkeypatch: pytest.Monkey
             off.append(np.abs(true - spread).sum() / 2)
     raced = narrow.at(Fraction(2))
     background = Background(plausibility=Plausibility(layout=layout, masks=()), ordered=())
-    kept = held_out.kept(narrow.generator(raced.told, raced.purse), ANY_CHARGE, background, print)
+    kept = held_out.fit_and_compare(narrow.generator(raced.told, raced.purse), ANY_CHARGE, background, print)
     assert kept is not None
     assert kept.in_first_bins
     assert "in the narrower bins of the first draft" in kept.words
@@ -614,7 +614,7 @@ def test_wider_bins_are_also_judged_as_a_reader_of_the_release_judges_them() -> 
     generator = GaussianMarginals.model_validate({"tables": "by cells: a:b + b:c + a:c"})
     for rho in (Fraction(1, 2000), Fraction(10)):
         charge = gaussian("generation", rho, "a fit to public rows")
-        found = [one.kept(generator, charge, rules, lambda doing: None) for one in told]
+        found = [one.fit_and_compare(generator, charge, rules, lambda doing: None) for one in told]
         first, own, reported = (cast(Kept, kept) for kept in found)
         assert reported.share == pytest.approx(min(cast(float, first.share), cast(float, own.share)), abs=CLEARLY)
         assert reported.in_first_bins == (first.share == reported.share)
