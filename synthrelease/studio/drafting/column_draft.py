@@ -769,12 +769,14 @@ def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftO
     table : counts of the public rows in the drafted bins of these columns.
     """
     bins = {column.name: table.digits(i) for i, column in enumerate(columns)}
-    varies = {name for name, digits in bins.items() if np.sort(np.bincount(digits, weights=table.counts))[-2:][0] >= LEAST}
+    rows_of = {name: np.sort(np.bincount(digits, weights=table.counts)) for name, digits in bins.items()}
+    varies = {name for name, rows in rows_of.items() if rows[-2:][0] >= LEAST}
+    frequencies = {name: np.trim_zeros(rows, "f").tobytes() for name, rows in rows_of.items()}
     n_used = {name: _used(digits) for name, digits in bins.items()}
     left_out: dict[str, LeftOut] = {}
     some = slice(None, None, 1 + len(table) // SOME)
     for first, second in combinations([column for column in columns if column.name in varies], 2):
-        if n_used[first.name] != n_used[second.name] or {first.name, second.name} & left_out.keys():
+        if frequencies[first.name] != frequencies[second.name] or {first.name, second.name} & left_out.keys():
             continue
         width = int(bins[second.name].max()) + 1
         together = (bins[first.name][rows] * width + bins[second.name][rows] for rows in (some, slice(None)))
