@@ -126,6 +126,8 @@ def init(request: DraftRequest) -> None:
         both = ", not both" if request.public else ""
         raise InputError(f"Use either --from (a public file) or --scout (the folder of a scout){both}.")
     if request.scout is not None:
+        if request != DraftRequest(name=request.name, scout=request.scout, into=request.into):
+            raise InputError("With --scout, only --into can be used. Omit all other options. Nothing was written.")
         _init_from_scout(request.name, request.scout, request.into)
         return
     from synthrelease.spec.load import load_spec

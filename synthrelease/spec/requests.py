@@ -191,7 +191,7 @@ class DraftRequest:
     name : Draft a release with this name. Both files get this name.
     public : Read this PUBLIC file or database, which has the same columns as the private one. By default the draft is made from
         --scout.
-    scout : Draft from this folder of a scout, if there is no public file. The only other option that is used is --into. By
+    scout : Draft from this folder of a scout, if there is no public file. Cannot be used with other options than --into. By
         default the draft is made from --from.
     codebook : Read the meaning of columns and codes from this file: JSON, CSV with column,code,label, or a DDI codebook (XML),
         which also states the positions of columns in a fixed-width file. By default no codebook.

@@ -333,6 +333,9 @@ def test_a_draft_from_a_scout_is_a_release_under_the_cap(made: tuple[Path, Scout
     assert pairs.threshold <= document.dependence.value / 2 < pairs.threshold + 0.001
     again = CliRunner().invoke(app, ["init", "towns", "--scout", str(folder / "scout"), "--into", str(folder)])
     assert again.exit_code != 0
+    pure = CliRunner().invoke(app, ["init", "pure", "--scout", str(folder / "scout"), "--into", str(folder), "--pure"])
+    assert "only --into can be used" in str(pure.exception)
+    assert not (folder / "configs" / "pure.toml").exists()
     ledger = folder / "register.ledger"
     arguments = ["release", str(configuration), "--data", str(folder / "register.csv"), "--ledger", str(ledger)]
     released = CliRunner().invoke(app, [*arguments, "--out", str(folder / "out"), "--unrehearsed"])

@@ -259,10 +259,26 @@ def written(best: Tried, plans: Sequence[Raced]) -> Draft:
         faint=tuple(pair for pair in preserved.lost if not pair.strong),
         kept=" ".join(filter(None, [preserved.words, ground.lean])),
     )
-    sentences = is_it_worth_it(best.raced, best.at_aimed), race_words(plans, best.raced)
+    sentences = is_it_worth_it(best.raced, best.at_aimed), race_words(plans, best.raced), at_larger_epsilon(best)
     choices = replace(best.choices, advice=" ".join(filter(None, sentences)))
     drafted = files_of(best.subject, choices, acceptance, ground.table)
     return replace(drafted, strengths=best.strengths or strengths_of(ground.table, ground.pairs, _gaps(ground.subject)))
+
+
+_MOST_TRIED_AGAIN = 60  # The largest number of columns for which a larger epsilon is tried only to tell its effect
+
+
+def at_larger_epsilon(best: Tried) -> str:
+    """Say how much a larger epsilon preserves in first trials, if the draft preserves less than 80% and the steward named
+    no epsilon.
+    """
+    largest, preserved = best.subject.promise.totals[-1], best.standing.share
+    if preserved >= PROMISED or largest <= best.choices.limit or len(best.subject.columns) > _MOST_TRIED_AGAIN:
+        return ""
+    raced = best.ground.race.at(largest)
+    if raced.share < preserved + BETTER:
+        return ""
+    return f"At epsilon {float(largest):g} (`--epsilon {float(largest):g}`), first trials preserved {shown_share(raced.share)}."
 
 
 # The subject: the columns of the public file, and the steward's statements about its rows.

@@ -360,6 +360,25 @@ def test_more_than_two_is_asked_about() -> None:
     assert is_it_worth_it(raced, 0.314) == ""
 
 
+@pytest.mark.parametrize(
+    ("preserved", "at_5", "totals", "told"),
+    [
+        (0.37, 0.706, (2, 3, 5), "At epsilon 5 (`--epsilon 5`), first trials preserved 71%."),
+        (0.37, 0.41, (2, 3, 5), ""),  # more epsilon would hardly help
+        (0.81, 0.95, (2, 3, 5), ""),
+        (0.37, 0.706, (2,), ""),  # the steward has named an epsilon
+    ],
+)
+def test_a_draft_that_preserves_little_says_what_a_larger_epsilon_preserves(
+    preserved: float, at_5: float, totals: tuple[int, ...], told: str
+) -> None:
+    subject = SimpleNamespace(promise=SimpleNamespace(totals=[Fraction(total) for total in totals]), columns=range(9))
+    ground = SimpleNamespace(race=SimpleNamespace(at=lambda total: SimpleNamespace(share=at_5)))
+    choices, standing = SimpleNamespace(limit=Fraction(2)), SimpleNamespace(share=preserved)
+    best = SimpleNamespace(subject=subject, ground=ground, choices=choices, standing=standing)
+    assert drafting.at_larger_epsilon(cast(drafting.Tried, best)) == told
+
+
 def _digits(counts: Counts) -> list[np.ndarray]:
     return [np.repeat(column, counts.counts) for column in counts.bins]
 
