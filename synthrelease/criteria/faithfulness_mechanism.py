@@ -67,12 +67,8 @@ def compared_rows(counts: Counts, compared: tuple[int, ...], linked: Linked | No
 
 
 def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> int:
-    """Return the largest number of disjoint pairs of a left and a right row that are equal or differ by one allowed step.
-
-    Parameters
-    ----------
-    left, right : tables over the same layout with at most 2**40 rows each, for which the result is exact.
-    """
+    """Return the largest number of disjoint pairs of a left and a right row that are equal or differ by one allowed step. The
+    number is exact for two tables over the same layout with at most 2**40 rows each."""
     left, right = near_cells(left, right, {step.column for step in steps})
     groups = _edges(left, right, steps)
     left_free, right_free = left.counts.copy(), right.counts.copy()
@@ -271,8 +267,7 @@ def residual_networks(
     tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free: np.ndarray, right_free: np.ndarray, part: np.ndarray
 ) -> Iterator[Network]:
     """Yield the residual network of each part, from its source (first node) to its sink (last node). Each edge has an
-    opposite edge, with capacity 0 where the flow cannot be reduced.
-    """
+    opposite edge, with capacity 0 where the flow cannot be reduced."""
     from scipy.sparse import csr_array
 
     n_left, solved = len(left_free), part[tails] >= 0
@@ -305,17 +300,21 @@ def residual_flow(network: Network) -> int:
     scipy's capacities have 32 bits: all capacities are divided by a power of two and rounded down, and the residual network
     is scaled again until the power is 1 (theory 8.3, scaled capacities).
     """
-    from scipy.sparse import csr_array
+    from scipy.sparse import csc_array, csr_array
     from scipy.sparse.csgraph import maximum_flow
 
     capacities, *places = network
-    sink, finite = len(places[1]) - 2, capacities < _UNLIMITED
-    added, bound = 0, min(int(capacities[: places[1][1]].sum()), int(capacities[places[0] == sink].sum()))
+    source, sink = 0, (size := len(places[1]) - 1) - 1
+    offered, wanted = int(capacities[: places[1][1]].sum()), int(capacities[places[0] == sink].sum())
+    if wanted < offered:  # search from the side with fewer free rows, in the transposed network: it visits fewer cells
+        capacities = csc_array((capacities, *places), shape=(size, size)).tocsr().data
+        source, sink = sink, source
+    added, bound, finite = 0, min(offered, wanted), capacities < _UNLIMITED
     while True:
         unit = 1 << max(0, bound.bit_length() - _CAPACITY_BITS)
         # cut above the bound, so that an edge without a limit has more capacity than any flow
         scaled = (np.minimum(capacities, bound + unit) // unit).astype(np.int32)
-        flow = maximum_flow(csr_array((scaled, *places), shape=(sink + 1, sink + 1)), 0, sink, method="dinic")
+        flow = maximum_flow(csr_array((scaled, *places), shape=(size, size)), source, sink, method="dinic")
         added += unit * int(flow.flow_value)
         if unit == 1:
             return added
