@@ -195,6 +195,9 @@ class RegressionColumns:
     own: Collection[str]
     outcome: np.ndarray | None = None
 
+    def __hash__(self) -> int:
+        return hash((self.names, self.wanted))
+
     @cached_property
     def numbers(self) -> tuple[np.ndarray, ...]:
         pairs = zip(self.names, self.wanted, strict=True)

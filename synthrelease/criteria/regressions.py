@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeVar
 
@@ -53,6 +53,7 @@ from synthrelease.criteria.records import (
     linear,
     public_axes,
 )
+from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.schema import Binning, Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
@@ -117,11 +118,9 @@ class RegressionCoefficients(Criterion):
     ranges: Annotated[Mapping[str, tuple[Finite, Finite]], KEYS] = Field(default_factory=dict)
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
-        from synthrelease.criteria.records_mechanism import released_records
-
         regression = fitted.regression(self.name)
         columns = self.regression_columns(setting, candidate.transformation)
-        synthetic, deviations = least_squares(released_records(candidate.counts, columns))
+        _, synthetic, deviations = _released_line(candidate.counts, columns)
         lines = np.vstack([regression.fitted.coefficients, *regression.redraws])
         distances = np.abs((lines - synthetic.coefficients) * deviations).sum(axis=1)
         score = self._judged(float(distances[0]))
@@ -557,14 +556,14 @@ class RegressionPrediction(Criterion):
     bound: Literal["range", "lines"] = "range"
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        from synthrelease.criteria.records_mechanism import difference_of_mean_errors, released_records
+        from synthrelease.criteria.records_mechanism import difference_of_mean_errors
 
         partner = _coefficients(setting.criteria, self.coefficients)
         lowest, highest = self.range
         columns = partner.regression_columns(setting, candidate.transformation)
         regression = fitted.regression(self.coefficients)
-        released = released_records(candidate.counts, columns)
-        lines, rows = (regression.fitted, least_squares(released)[0]), released.rows
+        rows, line, _ = _released_line(candidate.counts, columns)
+        lines = regression.fitted, line
         figure = partial(difference_of_mean_errors, columns=columns, lines=lines, allowed=self.range, rows=max(1, rows))
         widest = 2 * (highest - lowest)
         if self.bound == "lines":
@@ -616,6 +615,15 @@ def _gaps(
     rounding = 2.0**-45 * (terms[0] + terms[1])
     gap, most = ours - theirs, apart * (1 + 2.0**-40) + rounding
     return np.maximum(gap.low, -most).ravel(), np.minimum(gap.high, most).ravel()
+
+
+@lru_cache(maxsize=1)  # one criterion limits the slopes of a line, and another one its errors
+def _released_line(released: Counts, columns: RegressionColumns) -> tuple[int, LinearModel, np.ndarray]:
+    """Return the number of records of a public table, its line, and the standard deviations of its features."""
+    from synthrelease.criteria.records_mechanism import released_records
+
+    records = released_records(released, columns)
+    return records.rows, *least_squares(records)
 
 
 def _coefficients(criteria: Mapping[str, Criterion], name: str) -> RegressionCoefficients:
