@@ -50,8 +50,9 @@ _PRECISION, _FINEST = 0.2, 0.05
 _SWEEPS, _LAST_SWEEPS = 20, 100
 
 # After each fit, the number of chosen tables is the square of the planned number of rounds divided by this number, and at least
-# 1. The time of a fit and its comparisons grows with the square of the number of columns.
-_SPARED = 15_000
+# 1. The time of a fit and its comparisons grows with the square of the number of columns. With five instead of two tables after
+# each fit to 60 columns, the error is the same (docs/appendix/benchmarks.md).
+_SPARED = 6_000
 
 _MOST = 4  # Largest multiple of the usual part of the budget that a table gets. Its inverse is the smallest multiple.
 
