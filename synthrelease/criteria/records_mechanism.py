@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 MOST = 2**20
 """Largest integer that one record adds to a moment. Finer grids would hardly lower the noise."""
-_BATCH = 2**16  # Number of records whose moments are computed at once, to limit memory
+_BATCH = 2**13  # Number of records whose moments are computed at once, which fits into the cache of a processor
 _MOST_BITS = 1000  # Powers of 2 up to about this exponent are floating-point numbers
 MOST_REPLACED = 2**12
 """Largest number of records up to which `replaced_before` counts."""
