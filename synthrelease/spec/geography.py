@@ -154,8 +154,8 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
                 mixed = [into for atom, into in enumerate(binning.of_atom) if atom not in marks and into in marked]
                 if mixed:
                     fault = f"The bin {binning.labels[mixed[0]]!r} merges categories with and without the indicator"
-                    why = f"because {column.name!r} lists the indicators"
-                    problems.add(f"transformations.{name}", f"{fault}. Separate them, {why}")
+                    why = f"Each bin must say whether the indicator applies, because {column.name!r} lists it"
+                    problems.add(f"transformations.{name}", f"{fault}. {why}")
     for index, generator in enumerate(release.generators):
         if not GENERATORS[str(generator["family"])].counts:
             able = listing(name for name, family in GENERATORS.items() if family.counts)

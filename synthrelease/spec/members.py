@@ -118,7 +118,7 @@ def _check_counts(path: str, rule: RuleTable, table: MembersTable, problems: Pro
     pieces, counted = around_counts(rule.never)
     outside, inside = set[str]().union(*map(words_in, pieces)), set[str]().union(*map(words_in, counted))
     if COUNT in inside or any(word.startswith(OTHER) for word in inside):
-        problems.add(path, "A condition inside count(...) must be about one member or the first member, and must not count")
+        problems.add(path, "A condition inside count(...) must not contain other.NAME or another count(...)")
     if outside_names := sorted({word.partition(".")[0] for word in outside} & set(table.columns)):
         problems.add(path, f"Write columns of members only inside count(...) or as first.NAME: {listing(outside_names)}")
     if any(re.search(r"\bnot\b(?!\s+missing)", piece) for piece in pieces):

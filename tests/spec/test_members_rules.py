@@ -156,7 +156,7 @@ def test_a_whole_release_of_300_households_breaks_none_of_them(tmp_path: Path) -
 
 
 WRONG = {
-    "count(age == 3 and other.age == 3) > 1": r"A condition inside count\(...\) must be about one member or the first member",
+    "count(age == 3 and other.age == 3) > 1": r"A condition inside count\(...\) must not contain other.NAME or another count",
     "count(age == 3) > 1 and work == 'yes'": r"Write columns of members only inside count\(...\) or as first.NAME: 'work'",
     "not count(age == 3) > 1": r"The word `not` cannot be before count",
     "count(age == 3 > 1": r"expected '\)'",
