@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -126,10 +127,7 @@ def worst_cell(
     from synthrelease.data.marginals import differences  # readers of a release do not need this module
 
     layout = released.layout
-    tables = differences(public, released, largest, named)
-    columns = max(
-        ((int(np.abs(values).max(initial=0)), compared) for compared, values in tables), key=lambda difference: difference[0]
-    )[1]
+    columns = max(differences(public, released, largest, named, np.maximum), key=itemgetter(1))[0]
     sub = layout.subset(columns)
     if not has_full_array(sub):
         return f"a cell of the table of {in_words(sub.columns)}", None, None

@@ -30,17 +30,13 @@ def largest_difference(left: Counts, right: Counts, largest: int, named: Sequenc
     """Return the largest difference between the counts of a cell in two tables, over all sub-tables of at most `largest`
     columns and those in `named`.
     """
-    worst = 0
-    for _, values in differences(left, right, largest, named):
-        worst = max(worst, int(values.max(initial=0)), -int(values.min(initial=0)))
-    return worst
+    return max((worst for _, worst in differences(left, right, largest, named, np.maximum)), default=0)
 
 
 def moved(left: Counts, right: Counts, largest: int, named: Tables) -> Iterator[tuple[tuple[int, ...], int]]:
     """Yield the columns of every compared table, and the sum of its absolute differences: twice the number of rows that
     would have to move."""
-    for columns, values in differences(left, right, largest, named):
-        yield columns, int(np.abs(values).sum())
+    return differences(left, right, largest, named, np.add)
 
 
 def mean_distance(counts: Counts, candidate: Counts, largest: int, named: Tables, tables: int, rows: int) -> float:

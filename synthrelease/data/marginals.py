@@ -12,6 +12,8 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial, reduce
 from itertools import accumulate, combinations, product
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -321,10 +323,10 @@ def difference(left: Counts, right: Counts) -> Lattice:
 
 
 def differences(
-    left: Counts, right: Counts, largest: int, named: Sequence[Columns] = ()
-) -> Iterator[tuple[Columns, np.ndarray]]:
+    left: Counts, right: Counts, largest: int, named: Sequence[Columns] = (), fold: np.ufunc | None = None
+) -> Iterator[tuple[Columns, Any]]:
     """Yield the columns and values of the marginals of left - right, each once and in no particular order: all with 1 to
-    `largest` columns, and those in `named`.
+    `largest` columns, and those in `named`. With `fold`, such as np.add, fold the absolute values to one integer.
 
     The values include every cell that occurs in either table, even if the difference is 0; for marginals with at most
     DENSE_LIMIT cells, every cell.
@@ -334,27 +336,34 @@ def differences(
     sizes = Counter(map(len, names_wanted))
     swept = {size for size, number in sizes.items() if 2 * number >= math.comb(width, size) and size < width}
     most = max((largest, *swept))
-    together = (_differences_of_pairs(left, right) if most == 2 else None) or sub_tables(whole, most)
+    folded = (lambda values: int(fold.reduce(np.abs(values), initial=0))) if fold else lambda values: values
+    tables = ((columns, folded(values)) for columns, values in sub_tables(whole, most))
+    together = (_differences_of_pairs(left, right, fold) if most == 2 else None) or tables
     for columns, values in together if most else ():
         if len(columns) <= largest or (len(columns) in swept and columns in names_wanted):
             yield columns, values
     for columns in named:
         if largest < len(columns) not in swept:
-            yield columns, whole.values(columns)
+            yield columns, folded(whole.values(columns))
 
 
-def _differences_of_pairs(left: Counts, right: Counts) -> Iterator[tuple[Columns, np.ndarray]] | None:
+def _differences_of_pairs(left: Counts, right: Counts, fold: np.ufunc | None) -> Iterator[tuple[Columns, Any]] | None:
     """Return the cached marginals of left - right on all single columns and pairs, or None if full arrays can be used or memory
     is short."""
     sizes = left.layout.sizes
     if has_full_array(left.layout) or _cells_of_pairs(sizes) > KEPT_CELLS or math.prod(sorted(sizes)[-2:]) > DENSE_LIMIT:
         return None
-    ours, others = (cached_if_binned(table, "pairs", partial(_pairs_of, table)) for table in (left, right))
-    return ((columns, values - others[columns]) for columns, values in ours.items())
+    (columns, starts, ours), (*_, others) = (
+        cached_if_binned(table, "pairs", partial(_pairs_of, table)) for table in (left, right)
+    )
+    apart = ours - others
+    return zip(columns, fold.reduceat(np.abs(apart), starts).tolist() if fold else np.split(apart, starts[1:]), strict=True)
 
 
-def _pairs_of(table: Counts) -> dict[Columns, np.ndarray]:
-    return dict(sub_tables(lattice(table), 2))
+def _pairs_of(table: Counts) -> tuple[Sequence[Columns], np.ndarray, np.ndarray]:
+    """Return the columns of the marginals on single columns and pairs, and their starts in one array with all values."""
+    columns, values = zip(*sorted(sub_tables(lattice(table), 2), key=itemgetter(0)), strict=True)
+    return columns, np.cumsum([0, *map(len, values)])[:-1], np.concatenate(values)
 
 
 def _cells_of_pairs(sizes: Sequence[int]) -> int:
