@@ -45,8 +45,6 @@ def up(value: Fraction, digits: int) -> str:
 BIRTHS, PAPER, FRONTIER = "births", "births-paper", "births-frontier"
 _BOTH = Fraction("0.43")
 STATED: list[tuple[str, Callable[[], str]]] = [
-    ("README.md", lambda: f"`configs/{FRONTIER}.toml` meets the criteria of the births at epsilon "
-     f"{up(total(FRONTIER), 2)}."),
     ("README.md", lambda: f"a release of 160,000 simulated births at epsilon {up(total(FRONTIER), 2)}."),
     ("docs/faq.md", lambda: f"For the births of this repository, this epsilon is {up(total(FRONTIER), 2)}."),
     ("docs/threat-model.md", lambda: f"({float(a_round(BIRTHS)):g} for the births)"),
