@@ -178,7 +178,9 @@ def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
 def summed_to(layout: Layout, columns: Columns, parent: Columns, table: Table) -> Table:
     """Sum a table with the columns `parent` to its marginal on `columns`, in the same order."""
     if not isinstance(table, Sparse):
-        return np.add.reduce(table, axis=tuple(axis for axis, column in enumerate(parent) if column not in columns))
+        for axis, column in enumerate(parent, start=-len(parent)):  # outer axes first, in long loops
+            table = table if column in columns else np.add.reduce(table, axis=axis)
+        return table
     return table_of(layout.subset(columns), [parent.index(column) for column in columns], table)
 
 
@@ -224,8 +226,7 @@ class Lattice:
         return values_of(self._table(columns))
 
     def joint(self, first: Columns, last: int) -> np.ndarray:
-        """Return the marginal on the columns `first` and then `last`, as a full array. Repeated calls with the same `first` are
-        fast."""
+        """Return the marginal on the columns `first` and then `last`, as a full array; fast if `first` stays the same."""
         if self.whole is not None:
             columns = tuple(sorted((*first, last)))
             return self.get(columns).transpose([columns.index(column) for column in (*first, last)])
