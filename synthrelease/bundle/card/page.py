@@ -260,7 +260,7 @@ def in_language(page: str, language: str, titles: Mapping[str, str]) -> str:
     """
     words_ = _technical_words(language)
     shown = {str(escape(name)): str(escape(title)) for name, title in titles.items()}
-    names = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(shown, key=len, reverse=True))
+    names = rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(shown, key=len, reverse=True)))})(?!\w)" if shown else ""
     part = re.compile("|".join(filter(None, (_TAG, names, _BINS, _NUMBER))), re.DOTALL)
 
     def sentence(text: str) -> str:
