@@ -761,7 +761,7 @@ def tried(ground: Ground, raced: Raced) -> Tried:
     other_epsilon = beside + acceptance.epsilon
     if raced.total > other_epsilon:
         raced = replace(raced, purse=subject.promise.purse(raced.total - other_epsilon))
-        standing = replace(standing, kept=race.kept(raced, final=True))
+        standing = replace(standing, kept=race.trial(raced, final=True))
     return Tried(
         subject=subject,
         ground=ground,
@@ -909,7 +909,7 @@ def in_fitting_bins(ground: Ground, most: Fraction, above: Fraction = Fraction(0
         race, raced = candidate.ground.race, candidate.raced
         if candidate.least and len(candidate.ground.table.layout.sizes) <= MOST_SEARCHED_AGAIN:
             raced = max(raced, race.at(raced.total), key=lambda plan: plan.share)
-        drafts.append(tried(candidate.ground, race.with_own_tables(raced)))
+        drafts.append(tried(candidate.ground, race.unpublished_if_better(raced)))
         if drafts[-1].standing.good:
             break
     best = next((draft for draft in drafts if draft.standing.good), drafts[0])

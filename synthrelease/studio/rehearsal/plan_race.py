@@ -664,12 +664,12 @@ class PlanRace:
         lower = [other for other in _TOTALS if other < total and other >= self._others(other) * Fraction(3, 2)]
         return max(lower, default=None)
 
-    def with_own_tables(self, raced: Raced) -> Raced:
+    def unpublished_if_better(self, raced: Raced) -> Raced:
         """Return this plan or, if it preserves too little, the best plan without published tables that preserves clearly
         more.
         """
         plans, least = [] if raced.share >= PROMISED else self._unpublished(raced), raced.share + BETTER
-        best = max((replace(plan, kept=self.kept(plan, least)) for plan in plans), key=lambda plan: plan.share, default=raced)
+        best = max((replace(plan, kept=self.trial(plan, least)) for plan in plans), key=lambda plan: plan.share, default=raced)
         return best if best.share >= least else raced
 
     def _unpublished(self, raced: Raced) -> list[Raced]:
@@ -699,7 +699,7 @@ class PlanRace:
             total: Fraction | None = drafted.total
             while total is not None:
                 plan = replace(way, total=total, purse=self._purse(total, promise))
-                plans.append(replace(plan, kept=self.kept(plan, as_much)))
+                plans.append(replace(plan, kept=self.trial(plan, as_much)))
                 total = self.next_cheaper(total) if plans[-1].share >= as_much else None
         return [plan for plan in plans if plan.kept is not None]
 
@@ -716,7 +716,7 @@ class PlanRace:
         generator = self.generator(raced.told, raced.purse, agreements=True)
         return generator.effort(layout) <= _MOST_CELLS_OF_AGREEMENTS and not any(generator.mistakes(layout, tied))
 
-    def kept(self, raced: Raced, least: float = -math.inf, *, final: bool = False) -> Kept | None:
+    def trial(self, raced: Raced, least: float = -math.inf, *, final: bool = False) -> Kept | None:
         """Fit a plan to the halves, and return how much of the associations it preserves, or None if a fit fails.
 
         Unless `final`, the result is cached. A plan that preserves clearly less than `least` gets only one fit.
@@ -745,7 +745,7 @@ class PlanRace:
 
     def fitted(self, total: Fraction, told: TellingTables, least: float = -math.inf) -> Raced:
         raced = Raced(total=total, purse=self._purse(total), told=told, kept=None)
-        return replace(raced, kept=self.kept(raced, least))
+        return replace(raced, kept=self.trial(raced, least))
 
     def _purse(self, total: Fraction, promise: Promise | None = None) -> Purse:
         return (promise or self._promise).purse(self.of_tables(total))

@@ -110,7 +110,7 @@ def test_more_rows_take_less_epsilon() -> None:
     assert plans[60_000].total < 2
     assert plans[250].share < ENOUGH <= plans[60_000].share
     # a generator that finds its own tables publishes none: it is tried where the others keep too little
-    assert races[60_000].with_own_tables(plans[60_000]) is plans[60_000]
+    assert races[60_000].unpublished_if_better(plans[60_000]) is plans[60_000]
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_a_half_keeps_all_of_itself_and_independent_columns_keep_nothing(monkeyp
     raced = one.at(Fraction(2))
     for share, made in ((1.0, lambda rows: rows), (0.0, lambda rows: independent_columns(rows, random))):
         monkeypatch.setattr(plan_race, "_drawn", lambda generator, charge, rows, *more, made=made: made(rows))
-        kept = one.kept(raced, final=True)
+        kept = one.trial(raced, final=True)
         assert kept is not None
         assert kept.share == pytest.approx(share, abs=0.02)
         left, right = one.held_out.fitted
@@ -453,9 +453,9 @@ def test_five_points_more_are_what_published_tables_are_worth(monkeypatch: pytes
     one = race(table(500, columns=2, bins=2))
     raced = replace(one.at(Fraction(1, 2)), kept=kept(0.6))
     for share, family in ((0.64, "gaussian_marginals"), (0.66, "adaptive")):
-        monkeypatch.setattr(one, "kept", lambda raced, *least, share=share: kept(share))
-        assert one.with_own_tables(raced).family == family
-    assert one.with_own_tables(replace(raced, kept=kept(0.8))).family == "gaussian_marginals"
+        monkeypatch.setattr(one, "trial", lambda raced, *least, share=share: kept(share))
+        assert one.unpublished_if_better(raced).family == family
+    assert one.unpublished_if_better(replace(raced, kept=kept(0.8))).family == "gaussian_marginals"
 
 
 def test_agreements_are_drafted_where_many_columns_have_two_bins_and_they_keep_most(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -463,13 +463,13 @@ def test_agreements_are_drafted_where_many_columns_have_two_bins_and_they_keep_m
     one = race(counts)
     raced = replace(one.at(Fraction(1, 2)), kept=kept(0.5))
     for best in ("agreements", "adaptive"):
-        monkeypatch.setattr(one, "kept", lambda raced, *least, best=best: kept(0.7 if raced.unpublished == best else 0.6))
-        chosen = one.with_own_tables(raced)
+        monkeypatch.setattr(one, "trial", lambda raced, *least, best=best: kept(0.7 if raced.unpublished == best else 0.6))
+        chosen = one.unpublished_if_better(raced)
         assert (chosen.unpublished, chosen.share) == (best, 0.7)
     generator = one.generator(raced.told, raced.purse, agreements=True)
     assert isinstance(generator, GaussianMarginals)
     assert generator.agreeing(counts.layout).pairs == tuple(combinations(range(6), 2))
-    assert one.with_own_tables(replace(raced, kept=kept(0.8))).unpublished == ""
+    assert one.unpublished_if_better(replace(raced, kept=kept(0.8))).unpublished == ""
 
 
 SHARES = {
@@ -486,7 +486,7 @@ def raced_ways(
 ) -> tuple[list[Raced], Raced]:
     one, shares = race(table(500, columns=6, bins=2)), SHARES | changes
     drafted = replace(one.at(Fraction(2)), kept=kept(shares["", False][2]))
-    monkeypatch.setattr(one, "kept", lambda plan, least: kept(shares[plan.unpublished, plan.pure][float(plan.total)]))
+    monkeypatch.setattr(one, "trial", lambda plan, least: kept(shares[plan.unpublished, plan.pure][float(plan.total)]))
     return one.every_way(drafted), drafted
 
 
@@ -564,11 +564,11 @@ def test_agreements_are_not_tried_beside_many_columns_of_more_bins(others: int, 
     layout = Layout(columns=names, sizes=(*of_two.layout.sizes, *of_three.layout.sizes))
     one = race(Counts.of(layout, [*of_two.expand().T, *of_three.expand().T]))
     monkeypatch.setattr(plan_race, "_MOST_FOR_OWN_TABLES", 3)
-    monkeypatch.setattr(one, "kept", lambda raced, *least: kept(0.7))
+    monkeypatch.setattr(one, "trial", lambda raced, *least: kept(0.7))
     raced = replace(one.at(Fraction(1, 2)), kept=kept(0.5))
-    assert one.with_own_tables(raced).unpublished == ("agreements" if others == 3 else "")
+    assert one.unpublished_if_better(raced).unpublished == ("agreements" if others == 3 else "")
     monkeypatch.setattr(plan_race, "_MOST_CELLS_OF_AGREEMENTS", 2)  # the six columns of two bins are in one clique of 64 cells
-    assert one.with_own_tables(raced).unpublished == ""
+    assert one.unpublished_if_better(raced).unpublished == ""
 
 
 def kept(share: float) -> Kept:
@@ -586,7 +586,7 @@ def test_fits_that_are_farther_than_independent_columns_are_no_good_plan_where_t
     assert raced.share == pytest.approx(share)
     assert ("farther from the other half than independent columns" in found.words) is (off > 0.2)
     distances = {2: 0.201, 1.4: 0.21, 1: 0.25}
-    monkeypatch.setattr(one, "kept", lambda plan, least: replace(found, off=distances.get(float(plan.total), 0.5)))
+    monkeypatch.setattr(one, "trial", lambda plan, least: replace(found, off=distances.get(float(plan.total), 0.5)))
     assert one.cheapest(Fraction(2)).total == 2
 
 
