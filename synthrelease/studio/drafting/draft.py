@@ -75,7 +75,7 @@ from synthrelease.studio.drafting.text import (
     Subject,
     Voice,
     acceptance_text,
-    check_free,
+    check_no_draft,
     codelist_name,
     codelist_text,
     configuration_text,
@@ -143,9 +143,9 @@ def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) 
     OutputError : when one of the files exists or cannot be written.
     """
     into, name = request.into, request.name
-    check_free(paths_of(into, name))
+    check_no_draft(paths_of(into, name))
     drafted = draft(request, progress)
-    check_free(into / "configs" / codelist for codelist in drafted.codelists)
+    check_no_draft(into / "configs" / codelist for codelist in drafted.codelists)
     try:
         paths = write_files(into, name, drafted)
         leave(load_spec(paths[0]), "draft", drafted.n_used, drafted.strengths)

@@ -26,7 +26,7 @@ from synthrelease.scouting.scout import KEPT_FOR_TESTS
 from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA
 from synthrelease.studio.drafting.column_draft import plain_label, plain_name
 from synthrelease.studio.drafting.columns import LEAST_NAMED
-from synthrelease.studio.drafting.text import check_free, paths_of, write_new
+from synthrelease.studio.drafting.text import check_no_draft, paths_of, write_new
 from synthrelease.studio.drafting.toml_edit import comment, toml
 
 OTHERS, GAP, NO_VALUE = "all others", "missing", "no value"
@@ -90,7 +90,7 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
         names[drafted.column.name] = plain_name(drafted.column.name, names.values())
     threshold = max(0.001, math.floor(500 * figure.value) / 1000)
     configuration, acceptance = paths_of(into, name)
-    check_free((configuration, acceptance))
+    check_no_draft((configuration, acceptance))
     texts = {
         configuration: _configuration(configuration, folder, document, sha256(content), kept, names),
         acceptance: _acceptance(document, threshold),

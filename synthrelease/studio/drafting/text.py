@@ -295,7 +295,7 @@ def paths_of(into: Path, name: str) -> tuple[Path, Path]:
     return into / "configs" / f"{name}.toml", into / "acceptance" / f"{name}.toml"
 
 
-def check_free(paths: Iterable[Path]) -> None:
+def check_no_draft(paths: Iterable[Path]) -> None:
     for path in filter(os.path.lexists, paths):
         raise _taken(path)
 
