@@ -110,7 +110,7 @@ def test_init_names_weight_strata_and_clusters(tmp_path: Path) -> None:
     }
     pd.DataFrame(table).to_csv(tmp_path / "public.csv", index=False)
     file = read_public_file(tmp_path / "public.csv")
-    columns, left_out, _ = drafted_columns(file, {})
+    columns, left_out, *_ = drafted_columns(file, {})
     assert design_settings(columns, left_out) == {"weight": "design_weight", "clusters": "psu", "strata": ["sampling_stratum"]}
 
 

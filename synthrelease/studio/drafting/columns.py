@@ -1010,12 +1010,6 @@ def _rows(strays: Mapping[str, int]) -> str:
 
 def drafted_columns(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None = None, as_key: str = ""
-) -> tuple[list[ColumnDraft], list[LeftOut], list[str]]:
-    return drafted_with_rows(file, book, key, as_key)[:3]
-
-
-def drafted_with_rows(
-    file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None, as_key: str
 ) -> tuple[list[ColumnDraft], list[LeftOut], list[str], PublicRows]:
     """Draft every column of a public file.
 

@@ -52,7 +52,7 @@ from synthrelease.studio.drafting.coarser import (
     wider_bin_of_each,
 )
 from synthrelease.studio.drafting.column_draft import MOST_COLUMNS, AskedFor, ColumnDraft, LeftOut, chosen_columns, said_twice
-from synthrelease.studio.drafting.columns import drafted_with_rows, with_areas, with_one_weight, without_role
+from synthrelease.studio.drafting.columns import drafted_columns, with_areas, with_one_weight, without_role
 from synthrelease.studio.drafting.criteria import (
     LEAST_KEPT,
     MOST_OFF,
@@ -326,7 +326,7 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
     voice.say(f"drafting {so_many(len(file.columns), 'column')}")
     book = written_as_in(file.columns, codebook)
     own_key, as_key = (key, AS_KEY_OF_ROOTS) if unit is None or unit.key is None else (unit.key, AS_KEY)
-    columns, left_out, _, rows = drafted_with_rows(file, book, own_key, as_key)
+    columns, left_out, _, rows = drafted_columns(file, book, own_key, as_key)
     columns, left_out = with_one_weight(columns, left_out)
     forms = {column.source: column.format for column in columns if column.of_date}
     identify_nobody = book[own_key].missing if own_key in book else ()

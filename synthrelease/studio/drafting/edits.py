@@ -902,7 +902,7 @@ class Guesses:
     def of(cls, *files: PublicFile) -> Guesses:
         because, doubtful, left_out, dates = dict[str, str](), dict[str, str](), list[LeftOut](), set[str]()
         for file in files:
-            columns, gone, dated = drafted_columns(file, {})
+            columns, gone, dated, _ = drafted_columns(file, {})
             because |= {column.source: column.remark for column in columns}
             doubtful |= {column.source: column.doubt.partition(". If not")[0] for column in columns if column.doubt}
             left_out += [column for column in gone if column.source]
@@ -923,7 +923,7 @@ def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
         codelist.
     """
     entry = CodebookEntry(number=kind == "number", code=kind == "name")
-    columns, left_out, _ = drafted_columns(file, {source: entry})
+    columns, left_out, *_ = drafted_columns(file, {source: entry})
     kinds = [(draft, "date" if draft.of_date else "number" if draft.bins else "name") for draft in columns]
     column = next((draft for draft, of_kind in kinds if draft.source == source and of_kind == kind), None)
     if column is None:

@@ -130,7 +130,7 @@ def read_members(
 
     # the columns of the members
     part = replace(file, columns={name: file.columns[name] for name in of_members})
-    columns, left_out, dated = drafted_columns(part, written_as_in(part.columns, book), key, AS_KEY_OF_ROOTS)
+    columns, left_out, dated, _ = drafted_columns(part, written_as_in(part.columns, book), key, AS_KEY_OF_ROOTS)
     columns = [column for column in columns if column.source not in order]
     gone = [LeftOut(source=column.source, because=_AS_WEIGHT) for column in columns if column.weight]
     gone += [LeftOut(source=name, because=_AS_ORDER) for name in order]

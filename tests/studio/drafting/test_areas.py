@@ -106,7 +106,7 @@ def test_rows_without_an_area_say_nothing_about_where_the_others_lie(tmp_path: P
     people.loc[:5, "town"], people.loc[3:9, "region"] = "", ""
     people.to_csv(tmp_path / "gaps.csv", index=False)
     file = read_public_file(tmp_path / "gaps.csv")
-    columns, left_out, _ = drafted_columns(file, {})
+    columns, left_out, *_ = drafted_columns(file, {})
     found, others, _ = with_areas(ASKED, file, {}, columns, left_out)
     assert found.column.levels == {"region": home}
     assert "town" not in {column.name for column in others}

@@ -153,7 +153,7 @@ def in_file(tmp_path: Path, name: str, texts: list[str]) -> ColumnDraft | LeftOu
     """The draft of a column beside another one: its first drafted column, or the reason why it is left out."""
     ages = DRAWN.integers(18, 80, len(texts))
     pd.DataFrame({"age": ages, name: texts}).to_csv(tmp_path / "file.csv", index=False)
-    columns, left_out, _ = drafted_columns(read_public_file(tmp_path / "file.csv"), {})
+    columns, left_out, *_ = drafted_columns(read_public_file(tmp_path / "file.csv"), {})
     return next((one for one in [*columns, *left_out] if one.source == name), None)
 
 

@@ -259,7 +259,7 @@ def test_serial_numbers_are_keys_though_ddi_declares_them_continuous_and_persons
     (tmp_path / "public.dat").write_text("\n".join(lines))
     book = read_codebook(tmp_path / "book.xml")
     file = read_public_file(tmp_path / "public.dat", positions=book.positions)
-    columns, left_out, _ = drafted_columns(file, written_as_in(file.columns, book), None, AS_KEY)
+    columns, left_out, *_ = drafted_columns(file, written_as_in(file.columns, book), None, AS_KEY)
     columns, left_out = with_one_weight(columns, left_out)
     assert [(column.source, column.weight) for column in columns] == [("ASECWT", True), ("AGE", False)]
     assert {left.source for left in left_out} == {"SERIAL", "CPSID", "CPSIDP", "ASECWTH"}

@@ -23,8 +23,8 @@ def drafted(frame: pd.DataFrame, folder: Path, codebook: object = None) -> dict[
     """What becomes of every column of a table, by its name in the file."""
     frame.to_csv(folder / "public.csv", index=False)
     (folder / "book.json").write_text(json.dumps(codebook or {}), encoding="utf-8")
-    columns, left_out, _ = drafted_columns(read_public_file(folder / "public.csv"), read_codebook(folder / "book.json").entries)
-    return {one.source: one for one in (*left_out, *columns)}
+    columns, gone, *_ = drafted_columns(read_public_file(folder / "public.csv"), read_codebook(folder / "book.json").entries)
+    return {one.source: one for one in (*gone, *columns)}
 
 
 def column(found: dict[str, ColumnDraft | LeftOut], name: str) -> ColumnDraft:

@@ -232,7 +232,7 @@ def test_counts_in_wider_bins_are_those_read_from_the_file(tmp_path: Path) -> No
     """The counts in narrower bins are merged. They equal the counts of the rows of the file."""
     codes(600).to_csv(tmp_path / "codes.csv", index=False)
     file = read_public_file(tmp_path / "codes.csv")
-    columns, left_out, _ = drafted_columns(file, {})
+    columns, left_out, *_ = drafted_columns(file, {})
     voice = Voice(lambda doing: None)
     first = ground_of(Subject(name="codes", file=file, columns=tuple(columns), left_out=tuple(left_out), voice=voice))
     for floor in FLOORS:
@@ -245,7 +245,7 @@ def test_counts_in_wider_bins_are_those_read_from_the_file(tmp_path: Path) -> No
 
 def begun(path: Path, key: str) -> Ground:
     file = read_public_file(path)
-    columns, left_out, dated = drafted_columns(file, {}, key, AS_KEY)
+    columns, left_out, dated, _ = drafted_columns(file, {}, key, AS_KEY)
     unit = UnitAnswer.of(key, file.columns).ordered(file, dated, {})
     subject = Subject(
         name="visits", file=file, columns=tuple(columns), left_out=tuple(left_out), voice=Voice(lambda doing: None), unit=unit

@@ -187,7 +187,7 @@ def test_a_time_between_dates_that_the_file_has_as_a_number_is_not_drafted_again
     frame["left"], frame["told"] = days_after(day, came + stay), days_after(day, came + wait)
     frame["stay"], frame["wait"], frame["age"] = stay + 1 + wrong, -wait - wrong, np.array(years) + wrong
     frame.to_csv(tmp_path / "public.csv", index=False)
-    columns, left_out, _ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
+    columns, left_out, *_ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
     assert {column.name for column in columns} >= {"came_year", "came_month", "stay", "wait", "age"}
     assert {column.source for column in left_out} == (set() if share_wrong else {"born", "left", "told"})
     reason = "'stay' has nearly the same numbers as the days from came to left"
@@ -220,7 +220,7 @@ def test_a_date_at_a_fixed_distance_is_left_out_with_the_distance(tmp_path: Path
     frame = pd.DataFrame({"came": days_after(date(2020, 1, 1), days), "bed": days_after(date(2020, 1, 4), days)})
     frame["left"] = days_after(date(2020, 1, 4), days + random.integers(0, 9, N))
     frame.to_csv(tmp_path / "public.csv", index=False)
-    columns, left_out, _ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
+    columns, left_out, *_ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
     assert [each.name for each in columns] == ["came_year", "came_month", "left_days_after_came"]
     assert [(each.source, each.because) for each in left_out] == [("bed", "the time from came to bed is always 3 days")]
 

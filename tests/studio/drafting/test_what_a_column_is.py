@@ -126,10 +126,10 @@ def test_weights_of_children_rise_with_their_heights_and_design_weights_do_not(t
     wgt = np.round(np.exp(RANDOM.normal(0, 0.12, N)) * hgt**2.4 / 3300 + 1, 1)
     frame = pd.DataFrame({"age": np.round(age, 2), "hgt": hgt, "wgt": wgt, "wt_final": np.round(MEAN_1, 3)})
     frame.to_csv(tmp_path / "public.csv", index=False)
-    columns, _, _ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
+    columns, *_ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
     assert {column.name: column.weight for column in columns} == {"age": False, "hgt": False, "wgt": False, "wt_final": True}
     frame.drop(columns="hgt").to_csv(tmp_path / "other.csv", index=False)
-    columns, _, _ = drafted_columns(read_public_file(tmp_path / "other.csv"), {})
+    columns, *_ = drafted_columns(read_public_file(tmp_path / "other.csv"), {})
     assert next(column.weight for column in columns if column.name == "wgt")  # its name is all that is known
 
 
@@ -175,7 +175,7 @@ def test_clusters_within_regions_are_no_areas_to_release(tmp_path: Path) -> None
             {"region": [f"Region {unit % 8}" for unit in units], name: 10_000 + units, "x": RANDOM.integers(0, 50, N)}
         )
         table.to_csv(tmp_path / f"{name}.csv", index=False)
-        columns, _, _ = drafted_columns(read_public_file(tmp_path / f"{name}.csv"), {})
+        columns, *_ = drafted_columns(read_public_file(tmp_path / f"{name}.csv"), {})
         (region,) = (column for column in columns if column.source == "region")
         assert ("--areas" in region.doubt) == asked
 
@@ -186,7 +186,7 @@ def test_the_number_of_an_institution_is_a_code_and_years_of_school_are_none(tmp
     assert isinstance(found, LeftOut)
     years = np.clip(np.round(RANDOM.normal(12, 1.5, N)), 3, 16).astype(int)
     pd.DataFrame({"school": years, "wage": np.round(years / 8 + RANDOM.normal(0, 0.3, N), 3)}).to_csv(tmp_path / "public.csv")
-    columns, _, _ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
+    columns, *_ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
     assert [column.kind for column in columns if column.source == "school"] == ["integer"]
 
 
@@ -201,7 +201,7 @@ def test_a_quantity_of_a_place_is_a_number_and_the_number_of_a_place_is_a_code(t
         "counter": numbers[place],
     }
     pd.DataFrame(table).to_csv(tmp_path / "public.csv", index=False)
-    columns, left_out, _ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
+    columns, left_out, *_ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
     kinds = {column.source: column.kind for column in columns} | {left.source: "left out" for left in left_out}
     assert kinds["distance"] == "integer"
     assert kinds["counter"] in {"code", "left out"}
@@ -252,7 +252,7 @@ def test_of_ten_columns_three_are_asked_about(tmp_path: Path) -> None:
     table = {f"q{number}": RANDOM.integers(1, 10, 1500) for number in range(9)}
     table["fee"] = np.append(np.round(RANDOM.gamma(2, 10, 1499)), 90_000)
     pd.DataFrame(table).to_csv(tmp_path / "public.csv", index=False)
-    columns, _, _ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
+    columns, *_ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
     asked = [column.source for column in columns if column.doubt]
     assert len(asked) == 3
     assert "fee" in asked
