@@ -65,7 +65,7 @@ from synthrelease.studio.drafting.criteria import (
     ties,
 )
 from synthrelease.studio.drafting.members import AS_KEY_OF_ROOTS, read_members
-from synthrelease.studio.drafting.options import AS_KEY, AreasDraft, UnitAnswer, draft_marks, most_leaning
+from synthrelease.studio.drafting.options import AS_KEY, AreasDraft, UnitAnswer, draft_marks, largest_bias
 from synthrelease.studio.drafting.public_file import PublicFile, names_of, read_public_file, row_numbers
 from synthrelease.studio.drafting.text import (
     TEST,
@@ -257,7 +257,7 @@ def written(best: Tried, plans: Sequence[Raced]) -> Draft:
         acceptance,
         lost=tuple(pair.columns for pair in preserved.strong_lost),
         faint=tuple(pair for pair in preserved.lost if not pair.strong),
-        kept=" ".join(filter(None, [preserved.words, ground.lean])),
+        kept=" ".join(filter(None, [preserved.words, ground.bias])),
     )
     sentences = is_it_worth_it(best.raced, best.at_aimed), race_words(plans, best.raced), at_larger_epsilon(best)
     choices = replace(best.choices, advice=" ".join(filter(None, sentences)))
@@ -373,8 +373,8 @@ class Ground:
     choices : the suggested rules, and other choices that follow from the public rows.
     table : counts of the rows of the public file in the drafted bins.
     pairs : associations of all pairs of columns in these bins.
-    leaning : the column in which the released rows of persons differ most from all rows; empty without a key of persons.
-    lean : sentence that states how much they differ; otherwise empty.
+    biased_column : the column in which released rows of persons differ most from all rows; empty without a key of persons.
+    bias : sentence that states how much they differ; otherwise empty.
     """
 
     subject: Subject
@@ -383,8 +383,8 @@ class Ground:
     table: Counts
     pairs: tuple[Pair, ...]
     binnings: tuple[Binning, ...]
-    leaning: str = ""
-    lean: str = ""
+    biased_column: str = ""
+    bias: str = ""
 
 
 def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
@@ -440,7 +440,7 @@ def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
     spec = loaded(subject, choices, FIRST)
     pairs = ties(subject.wide, table, PairTables.of(marginals))
     some = some_rows(table)
-    held_out, leaning, lean = _held_out(subject, spec, some, table, pairs, narrower)
+    held_out, biased_column, bias = _held_out(subject, spec, some, table, pairs, narrower)
     race = PlanRace(
         table if subject.unit is not None and subject.unit.later else some,
         held_out,
@@ -460,8 +460,8 @@ def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
         table=table,
         pairs=tuple(pairs),
         binnings=tuple(transformation.binnings),
-        leaning=leaning,
-        lean=lean,
+        biased_column=biased_column,
+        bias=bias,
     )
 
 
@@ -555,12 +555,12 @@ def _held_out(
     transformation, gaps = spec.space[0].transformation, _gaps(subject)
     if narrower is not None:
         maps = _wider_bins(subject, spec, narrower)
-        return narrower.race.held_out.in_bins(transformation.layout, maps), narrower.leaning, narrower.lean
+        return narrower.race.held_out.in_bins(transformation.layout, maps), narrower.biased_column, narrower.bias
     if subject.unit is None or not subject.unit.later:
         return HeldOut.of_rows(some, pairs, gaps, SEED, drawn_from=0 if some is table else round(table.total)), "", ""
     held_out = HeldOut.of_persons(subject.file.source, spec, gaps, SEED)
     left, right = held_out.comparison.sides
-    return held_out, *most_leaning(table, left + right, transformation.binnings)
+    return held_out, *largest_bias(table, left + right, transformation.binnings)
 
 
 _Binned = tuple[ColumnDraft, Binning]
@@ -677,16 +677,16 @@ def ground_that_tells(ground: Ground) -> Ground:
         of_first, of_drawn = (one.race.held_out.kept_without_noise() for one in (ground, drawn))
         ground = drawn if of_first is None or (of_drawn or 0.0) > of_first + BETTER else ground
     while ground.race.held_out.of_all_rows and ground.subject.unit is not None:
-        subject, leaning, share = ground.subject, ground.leaning, ground.race.held_out.kept_without_noise()
+        subject, biased, share = ground.subject, ground.biased_column, ground.race.held_out.kept_without_noise()
         if share is None or share >= LEAST_KEPT:
             break
-        subject.voice.say(f"the released rows of persons differ from all rows in {leaning}; trying a draft without this column")
+        subject.voice.say(f"the released rows of persons differ from all rows in {biased}; trying a draft without this column")
         n_gone += 1
-        if n_gone > _LEAVES or len(subject.columns) < 3 or leaning in subject.promise.important:
+        if n_gone > _LEAVES or len(subject.columns) < 3 or biased in subject.promise.important:
             raise rows_tell_too_little(ground, "")
-        because = f"the released rows of persons differ too much from all rows here. {ground.lean} (try --unit KEY:3)"
-        source = next(column.source for column in subject.columns if column.name == leaning)
-        subject = subject.without({leaning: LeftOut(source=source, because=because)})
+        because = f"the released rows of persons differ too much from all rows here. {ground.bias} (try --unit KEY:3)"
+        source = next(column.source for column in subject.columns if column.name == biased)
+        subject = subject.without({biased: LeftOut(source=source, because=because)})
         ground = ground_of(subject)
     return ground
 
@@ -695,7 +695,7 @@ def rows_tell_too_little(ground: Ground, off: str) -> InputError:
     key, records = ("KEY", 1) if (unit := ground.subject.unit) is None else (str(unit.key), unit.records)
     return InputError(
         f"{ground.subject.file.name}: the released rows of each person resemble all rows less than a table of independent "
-        f"columns does. {f'In fits, {off}. ' if off else ''}{ground.lean} No draft was written. Release more rows of each "
+        f"columns does. {f'In fits, {off}. ' if off else ''}{ground.bias} No draft was written. Release more rows of each "
         f"person with `--unit {quoted(f'{key}:{3 * records}')}`, which triples the epsilon of each person."
     )
 

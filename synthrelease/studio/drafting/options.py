@@ -578,7 +578,7 @@ def _orders(numbers: np.ndarray, persons: np.ndarray, other: np.ndarray) -> bool
     return up + down >= _FEWEST_STEPS and up >= _IN_ORDER * (up + down)
 
 
-def most_leaning(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> tuple[str, str]:
+def largest_bias(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> tuple[str, str]:
     """Return the column in which the released rows of persons differ most from all rows, and a sentence about it.
 
     Parameters

@@ -18,7 +18,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.errors import InputError
 from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, LeftOut, left_out_as_key, missing_keys, of_many_texts
-from synthrelease.studio.drafting.options import UnitAnswer, most_leaning
+from synthrelease.studio.drafting.options import UnitAnswer, largest_bias
 from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.drafting.text import unit_text
 from synthrelease.studio.rehearsal.plan_race import Promise
@@ -326,7 +326,7 @@ def test_rows_of_persons_that_differ_little_are_not_said_to_have_ten_instead_of_
     layout = Layout(columns=("ill",), sizes=(2,))
     binnings = [SimpleNamespace(labels=("no", "yes"))]
     whole, *some = (Counts(layout, np.arange(2), np.array(counts)) for counts in ((900, 100), (8970, 1030), (9, 1)))
-    of_some, of_same = (most_leaning(rows, whole, cast(Any, binnings))[1] for rows in some)
+    of_some, of_same = (largest_bias(rows, whole, cast(Any, binnings))[1] for rows in some)
     assert of_some.endswith("in the share of 'no' of ill: 89.7% instead of 90.0%.")
     assert of_same == "The released rows of persons are similar to all rows of the public file."
 

@@ -342,7 +342,7 @@ def test_the_first_rows_of_persons_are_drafted_where_random_ones_are_no_better(
     def ground(subject: Asked) -> SimpleNamespace:
         share = of_first if subject.unit.first_by else 0.8
         held_out = SimpleNamespace(of_all_rows=True, kept_without_noise=lambda: share)
-        return SimpleNamespace(subject=subject, race=SimpleNamespace(held_out=held_out), leaning="month")
+        return SimpleNamespace(subject=subject, race=SimpleNamespace(held_out=held_out), biased_column="month")
 
     monkeypatch.setattr(drafting, "ground_of", ground)
     found = drafting.ground_that_tells(cast(Ground, ground(Asked(UnitAnswer(key="patient", first_by=("record",))))))
