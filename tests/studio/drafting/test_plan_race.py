@@ -571,6 +571,14 @@ def test_agreements_are_not_tried_beside_many_columns_of_more_bins(others: int, 
     assert one.unpublished_if_better(raced).unpublished == ""
 
 
+def test_agreements_of_hundreds_of_columns_are_not_tried() -> None:
+    """Their formula was longer than a configuration allows, and `init` ended with an error of the program."""
+    counts = table(20, 200, 2)
+    told = TellingTables(tables=tuple((column,) for column in range(200)), lost=())
+    raced = plan_race.Raced(total=Fraction(2), purse=Promise().purse(Fraction(2)), told=told, kept=None)
+    assert not race(counts)._has_agreements(raced)
+
+
 def kept(share: float) -> Kept:
     return Kept(share=share, error=0.0, off=0.1, independent=0.2, sample=0.05, strong=1)
 
