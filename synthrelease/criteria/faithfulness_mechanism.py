@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.data.counts import Counts, EqualRows, few_rows, places_in, rows_at, word_of, words_of
+from synthrelease.data.counts import Counts, EqualRows, few_rows, row_positions, rows_at, word_of, words_of
 from synthrelease.data.layout import CODED_CELLS, Columns
 from synthrelease.data.linked import Linked
 
@@ -179,7 +179,7 @@ class _Codes:
     strides: dict[int, int]
 
     def equal(self, inside: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
-        places = places_in([self.right], [self.left[inside] + step])
+        places = row_positions([self.right], [self.left[inside] + step])
         paired = places >= 0
         return self.left_cells[inside][paired], self.right_cells[places[paired]]
 

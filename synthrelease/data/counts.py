@@ -262,7 +262,7 @@ class EqualRows:
         return np.add.reduceat(values[self.order], self.starts) if len(values) else values
 
 
-def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> np.ndarray:
+def row_positions(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> np.ndarray:
     """Return the (n_needles,) positions of rows in a sorted table of distinct rows, or -1. Both are given as words
     (`EqualRows.of`)."""
     length = len(haystack[0])
@@ -498,7 +498,7 @@ class Counts:
 
     def find(self, digits: Sequence[np.ndarray]) -> np.ndarray:
         """Return the (n_rows,) positions of rows' cells in this table, or -1 where this table has no such cell."""
-        return places_in(self.words, words_of(self.layout, digits))
+        return row_positions(self.words, words_of(self.layout, digits))
 
     def __add__(self, other: Counts) -> Counts:
         parts = [in_a_row(both) for both in zip(self.parts, other.parts, strict=True)]

@@ -11,7 +11,7 @@ import pytest
 
 from synthrelease.data import counts as table_module
 from synthrelease.data import marginals as lattice_module
-from synthrelease.data.counts import Counts, places_in
+from synthrelease.data.counts import Counts, row_positions
 from synthrelease.data.marginals import lattice
 from synthrelease.data.synthetic_table import RARE, rare_first
 from tests.helpers.small import layout_of
@@ -181,4 +181,4 @@ def test_rows_are_found_where_they_are(spread: int) -> None:
     rows = np.unique(random.integers(-50, 50, 40)) * spread
     wanted = np.concatenate([rows, random.integers(-60 * spread, 60 * spread, 200), [-(2**60), 2**60]])
     place_of = {row: place for place, row in enumerate(rows.tolist())}
-    assert places_in([rows], [wanted]).tolist() == [place_of.get(row, -1) for row in wanted.tolist()]
+    assert row_positions([rows], [wanted]).tolist() == [place_of.get(row, -1) for row in wanted.tolist()]

@@ -17,7 +17,7 @@ from synthrelease.data import counts as counts_module
 from synthrelease.data import layout as layout_module
 from synthrelease.data import marginals as lattice_module
 from synthrelease.data import marginals as sub_tables_module
-from synthrelease.data.counts import Counts, EqualRows, Tally, codes_of, joined, packed, places_in
+from synthrelease.data.counts import Counts, EqualRows, Tally, codes_of, joined, packed, row_positions
 from synthrelease.data.layout import Layout
 from synthrelease.data.marginals import difference, lattice
 from synthrelease.data.synthetic_table import rare_first
@@ -275,7 +275,7 @@ def test_groups_are_in_the_order_of_the_rows(rows: list[tuple[int, int]], seed: 
         sum(int(v) for row, v in zip(rows, values, strict=True) if row == one) for one in different
     ]
     hay = [np.array([row[c] for row in different[::2]], dtype=np.int64) for c in range(2)]
-    assert places_in(hay, words).tolist() == [different[::2].index(row) if row in different[::2] else -1 for row in rows]
+    assert row_positions(hay, words).tolist() == [different[::2].index(row) if row in different[::2] else -1 for row in rows]
 
 
 def test_rows_that_the_first_word_tells_apart_are_sorted_by_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
