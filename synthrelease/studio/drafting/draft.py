@@ -269,11 +269,12 @@ _MOST_TRIED_AGAIN = 60  # The largest number of columns for which a larger epsil
 
 
 def at_larger_epsilon(best: Tried) -> str:
-    """Say how much a larger epsilon preserves in first trials, if the draft preserves less than 80% and the steward named
-    no epsilon.
+    """Say how much a larger epsilon preserves in first trials, if the draft preserves less than 80%, this share can be
+    estimated, and the steward named no epsilon.
     """
     largest, preserved = best.subject.promise.totals[-1], best.standing.share
-    if preserved >= PROMISED or largest <= best.choices.limit or len(best.subject.columns) > _MOST_TRIED_AGAIN:
+    enough = preserved >= PROMISED or not best.standing.tells
+    if enough or largest <= best.choices.limit or len(best.subject.columns) > _MOST_TRIED_AGAIN:
         return ""
     raced = best.ground.race.at(largest)
     if raced.share < preserved + BETTER:

@@ -816,10 +816,10 @@ def is_it_worth_it(raced: Raced, at_aimed: float | None) -> str:
 def race_words(plans: Sequence[Raced], drafted: Raced) -> str:
     """Say which measuring method preserved most at the epsilon of the draft, and how much less the others preserved.
 
-    The text is empty if only one method was tried.
+    The text is empty if only one method was tried, or if no share can be estimated.
     """
     best, *others = sorted((plan for plan in plans if plan.total == drafted.total), key=lambda plan: -plan.share) or [drafted]
-    if not others:
+    if not others or best.kept is None or best.kept.share is None:
         return ""
     points = (so_many(round(100 * (best.share - plan.share)), "point") for plan in others)
     less = (

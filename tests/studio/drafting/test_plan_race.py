@@ -361,20 +361,21 @@ def test_more_than_two_is_asked_about() -> None:
 
 
 @pytest.mark.parametrize(
-    ("preserved", "at_5", "totals", "told"),
+    ("preserved", "tells", "at_5", "totals", "told"),
     [
-        (0.37, 0.706, (2, 3, 5), "At epsilon 5 (`--epsilon 5`), first trials preserved 71%."),
-        (0.37, 0.41, (2, 3, 5), ""),  # more epsilon would hardly help
-        (0.81, 0.95, (2, 3, 5), ""),
-        (0.37, 0.706, (2,), ""),  # the steward has named an epsilon
+        (0.37, True, 0.706, (2, 3, 5), "At epsilon 5 (`--epsilon 5`), first trials preserved 71%."),
+        (0.37, True, 0.41, (2, 3, 5), ""),  # more epsilon would hardly help
+        (0.81, True, 0.95, (2, 3, 5), ""),
+        (0.37, True, 0.706, (2,), ""),  # the steward has named an epsilon
+        (0.37, False, 0.706, (2, 3, 5), ""),  # the numbers only compare plans: no share can be estimated
     ],
 )
 def test_a_draft_that_preserves_little_says_what_a_larger_epsilon_preserves(
-    preserved: float, at_5: float, totals: tuple[int, ...], told: str
+    preserved: float, tells: bool, at_5: float, totals: tuple[int, ...], told: str
 ) -> None:
     subject = SimpleNamespace(promise=SimpleNamespace(totals=[Fraction(total) for total in totals]), columns=range(9))
     ground = SimpleNamespace(race=SimpleNamespace(at=lambda total: SimpleNamespace(share=at_5)))
-    choices, standing = SimpleNamespace(limit=Fraction(2)), SimpleNamespace(share=preserved)
+    choices, standing = SimpleNamespace(limit=Fraction(2)), SimpleNamespace(share=preserved, tells=tells)
     best = SimpleNamespace(subject=subject, ground=ground, choices=choices, standing=standing)
     assert drafting.at_larger_epsilon(cast(drafting.Tried, best)) == told
 
@@ -553,6 +554,8 @@ def test_the_race_says_no_more_than_it_found(monkeypatch: pytest.MonkeyPatch) ->
     hidden = replace(plans[-1], total=drafted.total, kept=kept(-2.8))
     assert race_words([*plans, hidden], drafted).endswith(f", {hidden.way} (worse than independent columns).")
     assert race_words([], drafted) == ""
+    unknown = [replace(plan, kept=replace(plan.kept, share=None)) for plan in plans if plan.kept is not None]
+    assert race_words(unknown, drafted) == ""
     assert race(table(500, columns=3)).every_way(replace(drafted, kept=None)) == []
 
 
