@@ -209,7 +209,9 @@ def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundRes
 
     # max_nbytes=None: arrays travel through pipes; joblib would otherwise write private counts to files
     watched = {"initializer": end_with_parent, "initargs": (os.getpid(),)}
-    parallel = Parallel(jobs, "loky", return_as="generator", pre_dispatch=jobs, batch_size=1, max_nbytes=None, **watched)
+    parallel = Parallel(
+        n_jobs=jobs, backend="loky", return_as="generator", pre_dispatch=jobs, batch_size=1, max_nbytes=None, **watched
+    )
     with deaf_children():
         ordered = parallel(delayed(guarded)(run_round) for _ in repeat(None))
     died = False
