@@ -22,7 +22,6 @@ limit is up to a quarter wider, but the exact limit would take seconds.
 _MOST_SHARES = 10**100
 _MOST_CELLS = 100_000  # Tables with more cells than this number have no useful limit on their distance
 _ROUNDING = 1e-6  # Upper bound of the relative error of summed probabilities
-_SHORT = 1000  # For fewer probabilities, several terms are computed together, which takes fewer calls of numpy
 _FEW = 32
 _OF_FEW = np.array([math.lgamma(number + 1) for number in range(_FEW)])
 
@@ -159,12 +158,10 @@ def _upper_tail(x: np.ndarray, g: np.ndarray, m: int, rows: int) -> np.ndarray:
     term = np.exp(
         _log_choices(ones, x) + _log_choices(rows - ones, m - x) - _log_choices(np.array(float(rows)), np.array(float(m)))
     )
-    total, at = term.copy(), x + np.arange(32 if len(x) < _SHORT else 1)[:, None]
+    total, at = term.copy(), x
     while np.any(term > 1e-12 * total):
-        for ratio in (ones - at) * (m - at) / ((at + 1) * (at + (rows + 1 - m - ones))):
-            term = term * ratio
-            total += term
-        at += len(at)
+        term = term * ((ones - at) * (m - at) / ((at + 1) * (at + (rows + 1 - m - ones))))
+        total, at = total + term, at + 1
     tails = np.zeros(len(g))
     tails[possible] = total
     return tails
