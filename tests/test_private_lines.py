@@ -25,7 +25,7 @@ NAMED = [
 ]
 LISTED = set(NAMED)
 
-MOST_LINES = 8_550
+MOST_LINES = 8_100
 """What a steward can read in an afternoon, blank lines and docstrings included. The goal is 7,700: `make report` says how many
 there are."""
 
