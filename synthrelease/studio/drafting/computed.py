@@ -158,7 +158,7 @@ def body_weights(answers: Mapping[str, Answers], rows: PublicRows) -> set[str]:
     """
     named = {kind: [source for source in answers if NAMES[kind].search(words_in(source))] for kind in ("weight", "height")}
     values = numeric_columns({source: answers[source] for sources in named.values() for source in sources}, rows)
-    pairs = [(a, b) for a, b in product(*named.values()) if a in values and b in values]
+    pairs = [(a, b) for a, b in product(*named.values()) if a != b and {a, b} <= values.keys()]
     return {weight for weight, height in pairs if _correlation(values[weight], values[height]) >= _LIKE_BODIES}
 
 
