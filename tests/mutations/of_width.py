@@ -139,8 +139,8 @@ OF_WIDTH = (
         name="sub-tables: summed over the wrong axis",
         breaks="the value is wrong",
         place="data.marginals:summed_to",
-        old="tuple(axis for axis, column in enumerate(parent) if column not in columns)",
-        new="tuple(-1 - axis for axis, column in enumerate(parent) if column not in columns)",
+        old="enumerate(parent, start=-len(parent))",
+        new="enumerate(reversed(parent), start=-len(parent))",
         tests=(DIFFERENCES,),
     ),
     Mutation(
