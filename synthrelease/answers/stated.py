@@ -78,12 +78,12 @@ def judged(statistic: str, term: Term, tables: PublishedTables, question: Questi
         return term if is_estimable(term.low, term.high) and term.estimate is not None else hidden(term)
     possible, by_bins = possible_width(statistic, tables, question), term.binned_low is not None
     has_own = is_estimable(term.low, term.high, possible)
-    is_told = is_estimable(term.binned_low, term.binned_high, possible) if by_bins else has_own
+    estimable = is_estimable(term.binned_low, term.binned_high, possible) if by_bins else has_own
     if statistic != "slope" and by_bins and not has_own:
         term = term.without(INTERVAL)
         names = filter(None, (question.parts[0].column, question.weight))
-        is_told = is_told and not any(open_bins(tables.release.by_name[name]) for name in names)
-    return term if is_told and term.estimate is not None else hidden(term)
+        estimable = estimable and not any(open_bins(tables.release.by_name[name]) for name in names)
+    return term if estimable and term.estimate is not None else hidden(term)
 
 
 def _tells_bin(median: Term, tables: PublishedTables, question: Question) -> bool:

@@ -357,8 +357,8 @@ def _differences_of_pairs(left: Counts, right: Counts, fold: np.ufunc | None) ->
     (columns, starts, ours), (*_, others) = (
         cached_if_binned(table, "pairs", partial(_pairs_of, table)) for table in (left, right)
     )
-    apart = ours - others
-    return zip(columns, fold.reduceat(np.abs(apart), starts).tolist() if fold else np.split(apart, starts[1:]), strict=True)
+    values = ours - others
+    return zip(columns, fold.reduceat(np.abs(values), starts).tolist() if fold else np.split(values, starts[1:]), strict=True)
 
 
 def _pairs_of(table: Counts) -> tuple[Sequence[Columns], np.ndarray, np.ndarray]:

@@ -754,7 +754,7 @@ _TOLD = 0.999  # If at least this share of another column's variance lies betwee
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """Evidence from other columns on whether the order of a column's values has a meaning.
+    """Evidence from other columns on what a column of numbers is, mostly on whether the order of its values has a meaning.
 
     Attributes
     ----------

@@ -534,7 +534,7 @@ class _Search:
         while linked := [columns for columns in others if not near.isdisjoint(columns)]:
             others = [columns for columns in others if near.isdisjoint(columns)]
             near, sets = near.union(*linked), sets + linked
-        fits = largest_clique(self.sizes, [*sets, *tables], self.most_cells) <= self.most_cells  # others fitted before
+        fits = largest_clique(self.sizes, [*sets, *tables], self.most_cells) <= self.most_cells  # no other clique changes
         if not fits and len(tables) == 1:
             self._refused.add(tables[0])
         return fits
