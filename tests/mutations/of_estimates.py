@@ -191,8 +191,8 @@ OF_ESTIMATES = (
         name="estimates: a mean depends on the representative value of an open bin",
         breaks="an unlimited mean looks exact",
         place="answers.stated:judged",
-        old="is_told = is_told and not any(open_bins(tables.release.by_name[name]) for name in names)",
-        new="is_told = is_told",
+        old="estimable = estimable and not any(open_bins(tables.release.by_name[name]) for name in names)",
+        new="estimable = estimable",
         tests=(ESTIMABLE,),
     ),
     Mutation(
